@@ -1,0 +1,55 @@
+package annotary
+
+import "errors"
+
+// A Code names what went wrong, for machines. Codes are stable.
+type Code string
+
+// Every code. The comment is the sentence a person gets when there is no better.
+const (
+	CodeInternal  Code = "internal"            // something went wrong inside
+	CodeUsage     Code = "usage"               // the command was not used as it is meant
+	CodeConfig    Code = "invalid_config"      // the configuration contradicts itself
+	CodeInvalid   Code = "invalid_input"       // the input cannot be read
+	CodeAmbiguous Code = "ambiguous_arguments" // two keys differ only in case
+	CodeConnect   Code = "could_not_connect"   // a server could not be reached
+	CodeFindings  Code = "findings"            // the check found something
+)
+
+// An Error has a code for machines, a sentence for whoever asked, and a cause
+// for the operator. Error prints the sentence only: what a model or a stranger
+// reads must not leak what went wrong inside.
+type Error struct {
+	Code   Code
+	Public string
+	// Hint says what would help, where we know.
+	Hint  string
+	cause error
+}
+
+// E makes an error. The public sentence is lower case and has no full stop.
+func E(code Code, public string, cause error) *Error {
+	return &Error{Code: code, Public: public, cause: cause}
+}
+
+// WithHint adds what would help.
+func (e *Error) WithHint(hint string) *Error {
+	e.Hint = hint
+	return e
+}
+
+func (e *Error) Error() string { return e.Public }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.cause }
+
+// CodeOf returns the code of err; of a foreign error, CodeInternal; of nil, "".
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return CodeInternal
+}

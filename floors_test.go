@@ -1,0 +1,124 @@
+package annotary_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/annotary/annotary"
+
+// floors names every package from the ground up. A package may import only
+// packages of lower floors, none beside it. Packages that do not exist yet are
+// not listed.
+var floors = [][]string{
+	{"internal/strict"},
+	{"."},
+	{},
+	{},
+	{},
+	{},
+	{"internal/cli"},
+	{"cmd/annotary"},
+}
+
+// onlyIn says which packages may import a dependency, and why nobody else.
+var onlyIn = map[string]struct {
+	pkgs []string
+	why  string
+}{
+	"github.com/go-json-experiment/json": {[]string{"internal/strict"}, "JSON is read in one place"},
+	"github.com/spf13/cobra":             {[]string{"internal/cli"}, "flags end at the command line"},
+}
+
+func TestFloors(t *testing.T) {
+	floor := map[string]int{}
+	for n, pkgs := range floors {
+		for _, p := range pkgs {
+			floor[p] = n
+		}
+	}
+	walk(t, func(path string, f *ast.File) {
+		pkg := filepath.ToSlash(filepath.Dir(path))
+		n, ok := floor[pkg]
+		if !ok {
+			t.Errorf("%s stands on no floor: add its package to floors", path)
+			return
+		}
+		for _, spec := range f.Imports {
+			imp, _ := strconv.Unquote(spec.Path.Value)
+			checkOnlyIn(t, path, pkg, imp)
+			rel, ours := strings.CutPrefix(imp+"/", module+"/")
+			if !ours {
+				continue
+			}
+			if m, ok := floor[filepath.ToSlash(filepath.Clean(rel))]; !ok || m >= n {
+				t.Errorf("%s (floor %d) imports %s (floor %d): imports go downward", path, n, imp, m)
+			}
+		}
+	})
+}
+
+func checkOnlyIn(t *testing.T, path, pkg, imp string) {
+	t.Helper()
+	for dep, rule := range onlyIn {
+		if imp != dep && !strings.HasPrefix(imp, dep+"/") {
+			continue
+		}
+		for _, p := range rule.pkgs {
+			if pkg == p || strings.HasPrefix(pkg, p+"/") {
+				return
+			}
+		}
+		t.Errorf("%s imports %s, which only %v may: %s", path, imp, rule.pkgs, rule.why)
+	}
+}
+
+// TestPackageComments demands a package comment everywhere.
+func TestPackageComments(t *testing.T) {
+	documented := map[string]bool{}
+	walk(t, func(path string, f *ast.File) {
+		dir := filepath.Dir(path)
+		documented[dir] = documented[dir] || f.Doc != nil
+	})
+	if len(documented) == 0 {
+		t.Fatal("no package found")
+	}
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("package in %s has no package comment", dir)
+		}
+	}
+}
+
+// walk parses every non-test Go file of the module. It reads the files itself
+// because the test cache sees only files a test opens: a test that ran go list
+// would pass stale.
+func walk(t *testing.T, visit func(path string, f *ast.File)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		visit(path, f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,134 @@
+// Package cli is the command line: one file per command, all of one shape.
+//
+// A command is a newXCmd that turns flags into an xOptions, and a runX that
+// does the work and returns an error. What was asked for goes to standard
+// output; everything else goes to standard error. An error is one line,
+// "annotary: what went wrong", lower case without a full stop, followed by
+// "hint: what would help" where we know. Colour never carries meaning.
+//
+// Exit codes: 0 done, 1 the check found something, 2 wrong usage, 3 it could
+// not be done, 4 a server or gateway could not be reached.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/annotary/annotary"
+)
+
+// Streams are what a command reads from and writes to.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Main runs the command line and returns the exit code.
+func Main() int {
+	s := &Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	return Run(context.Background(), s, os.Args[1:])
+}
+
+// Run runs one command line on the given streams and returns the exit code.
+func Run(ctx context.Context, s *Streams, args []string) int {
+	root := newRootCmd(s)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	report(s.Err, err)
+	return exitCode(err)
+}
+
+// The groups of commands, by what a person wants.
+const (
+	groupLook   = "look"
+	groupRun    = "run"
+	groupDecide = "decide"
+	groupProve  = "prove"
+)
+
+func newRootCmd(s *Streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "annotary",
+		Short: "The notary between AI agents and MCP servers",
+		Long: "Annotary knows what every MCP tool does to the world, says who vouches for it,\n" +
+			"and lets a call through only on those terms.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+
+		SuggestionsMinimumDistance: 2,
+		Args:                       knownCommand,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetIn(s.In)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError(cmd, err)
+	})
+	root.AddGroup(
+		&cobra.Group{ID: groupLook, Title: "Look:"},
+	)
+	root.AddCommand(newVersionCmd(s))
+	return root
+}
+
+// knownCommand refuses what is not a command, and guesses what was meant.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	e := annotary.E(annotary.CodeUsage, fmt.Sprintf("unknown command %q", args[0]), nil)
+	if guess := cmd.SuggestionsFor(args[0]); len(guess) > 0 {
+		return e.WithHint("did you mean 'annotary " + guess[0] + "'?")
+	}
+	return e.WithHint("see 'annotary --help'")
+}
+
+// usageArgs makes the complaints of an argument check usage errors.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError(cmd, err)
+		}
+		return nil
+	}
+}
+
+// usageError turns a complaint of the flag parser into one of ours.
+func usageError(cmd *cobra.Command, err error) error {
+	return annotary.E(annotary.CodeUsage, err.Error(), err).WithHint("see '" + cmd.CommandPath() + " --help'")
+}
+
+// report prints an error the way every command does. Findings were the answer
+// and are printed already.
+func report(w io.Writer, err error) {
+	if err == nil || annotary.CodeOf(err) == annotary.CodeFindings {
+		return
+	}
+	fmt.Fprintf(w, "annotary: %s\n", strings.TrimSuffix(err.Error(), "."))
+	if e, ok := errors.AsType[*annotary.Error](err); ok && e.Hint != "" {
+		fmt.Fprintf(w, "hint: %s\n", e.Hint)
+	}
+}
+
+// exitCode is the one place where codes become exit codes.
+func exitCode(err error) int {
+	switch annotary.CodeOf(err) {
+	case "":
+		return 0
+	case annotary.CodeFindings:
+		return 1
+	case annotary.CodeUsage:
+		return 2
+	case annotary.CodeConnect:
+		return 4
+	default:
+		return 3
+	}
+}

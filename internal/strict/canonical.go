@@ -1,0 +1,167 @@
+package strict
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ErrAmbiguous is returned by [Unambiguous].
+var ErrAmbiguous = errors.New("two keys of one object differ only in case")
+
+// Digest is the SHA-256 of a canonical document.
+type Digest [sha256.Size]byte
+
+// String writes the digest as "sha256:" and hex.
+func (d Digest) String() string { return "sha256:" + hex.EncodeToString(d[:]) }
+
+// Sum digests what raw means: equal documents, however they were written, have
+// equal digests, and different ones have different digests, down to the last
+// digit of a number.
+func Sum(raw Raw) (Digest, error) {
+	c, err := Canonical(raw)
+	if err != nil {
+		return Digest{}, err
+	}
+	return sha256.Sum256(c), nil
+}
+
+// Canonical writes raw in its one canonical form: keys in the order of RFC 8785
+// (UTF-16 code units), its string escaping, no white space, and numbers as an
+// exact decimal. RFC 8785 itself turns numbers into doubles, under which 2^53
+// and 2^53+1 are one number; an approval for one must not cover the other.
+func Canonical(raw Raw) (Raw, error) {
+	if err := Check(raw, Limits{}); err != nil {
+		return nil, err
+	}
+	return appendCanonical(make([]byte, 0, len(raw)), raw)
+}
+
+func appendCanonical(dst []byte, raw Raw) ([]byte, error) {
+	switch KindOf(raw) {
+	case Object:
+		return appendObject(dst, raw)
+	case Array:
+		dst = append(dst, '[')
+		for i, v := range Elements(raw) {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			var err error
+			if dst, err = appendCanonical(dst, v); err != nil {
+				return nil, err
+			}
+		}
+		return append(dst, ']'), nil
+	case String:
+		s, _ := Text(raw)
+		return jsontext.AppendQuote(dst, s)
+	case Number:
+		return appendNumber(dst, string(bytes.TrimSpace(raw)))
+	default:
+		return append(dst, bytes.TrimSpace(raw)...), nil
+	}
+}
+
+func appendObject(dst []byte, raw Raw) ([]byte, error) {
+	type member struct {
+		name  string
+		order []uint16
+		value Raw
+	}
+	var members []member
+	for name, value := range Members(raw) {
+		members = append(members, member{name, utf16.Encode([]rune(name)), value})
+	}
+	slices.SortFunc(members, func(a, b member) int { return slices.Compare(a.order, b.order) })
+	dst = append(dst, '{')
+	for i, m := range members {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		var err error
+		if dst, err = jsontext.AppendQuote(dst, m.name); err != nil {
+			return nil, err
+		}
+		dst = append(dst, ':')
+		if dst, err = appendCanonical(dst, m.value); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, '}'), nil
+}
+
+// maxExponent bounds the exponent's own digits; no honest number needs more,
+// and arithmetic on it stays cheap.
+const maxExponent = 20
+
+// appendNumber writes a number as [-]digits[e±exponent] where digits neither
+// begin nor end with a zero. 1, 1.0 and 10e-1 are all "1"; -0 is "0".
+func appendNumber(dst []byte, s string) ([]byte, error) {
+	mantissa, expText, _ := strings.Cut(strings.ToLower(s), "e")
+	if len(strings.TrimLeft(expText, "+-")) > maxExponent {
+		return nil, fmt.Errorf("%w: a number's exponent has over %d digits", ErrTooLarge, maxExponent)
+	}
+	exp := new(big.Int)
+	if expText != "" {
+		exp.SetString(strings.TrimPrefix(expText, "+"), 10)
+	}
+	negative := strings.HasPrefix(mantissa, "-")
+	whole, frac, _ := strings.Cut(strings.TrimPrefix(mantissa, "-"), ".")
+	digits := strings.TrimLeft(whole+frac, "0")
+	exp.Sub(exp, big.NewInt(int64(len(frac))))
+	short := strings.TrimRight(digits, "0")
+	if short == "" {
+		return append(dst, '0'), nil
+	}
+	exp.Add(exp, big.NewInt(int64(len(digits)-len(short))))
+	if negative {
+		dst = append(dst, '-')
+	}
+	dst = append(dst, short...)
+	if exp.Sign() != 0 {
+		dst = append(append(dst, 'e'), exp.String()...)
+	}
+	return dst, nil
+}
+
+// Unambiguous refuses a document in which two keys of one object differ only in
+// case: servers in case-insensitive languages would read one, we the other.
+func Unambiguous(raw Raw) error {
+	switch KindOf(raw) {
+	case Array:
+		for _, v := range Elements(raw) {
+			if err := Unambiguous(v); err != nil {
+				return err
+			}
+		}
+	case Object:
+		var names []string
+		for name, v := range Members(raw) {
+			names = append(names, name)
+			if err := Unambiguous(v); err != nil {
+				return err
+			}
+		}
+		slices.SortFunc(names, func(a, b string) int { return cmp.Compare(fold(a), fold(b)) })
+		for i := 1; i < len(names); i++ {
+			if fold(names[i-1]) == fold(names[i]) {
+				return fmt.Errorf("%w: %q and %q", ErrAmbiguous, names[i-1], names[i])
+			}
+		}
+	}
+	return nil
+}
+
+// fold maps a key to what a case-blind reader would compare. Both mappings are
+// taken because a few letters (ſ, K) fold in only one direction.
+func fold(s string) string { return strings.ToLower(strings.ToUpper(s)) }
