@@ -14,6 +14,12 @@ const (
 	CodeAmbiguous Code = "ambiguous_arguments" // two keys differ only in case
 	CodeConnect   Code = "could_not_connect"   // a server could not be reached
 	CodeFindings  Code = "findings"            // the check found something
+
+	CodeNoPermit     Code = "no_permit"    // no rule permits it
+	CodeClass        Code = "class_rule"   // the rule for tools of its class
+	CodeIrreversible Code = "irreversible" // it may destroy, and no way back is known
+	CodeTrifecta     Code = "trifecta"     // private data and strangers' words were seen, and it may carry them out
+	CodeOpenWorld    Code = "open_world"   // it reaches the open world
 )
 
 // An Error has a code for machines, a sentence for whoever asked, and a cause

@@ -194,6 +194,14 @@ func (h *Hints) Class() Class {
 // Open reports whether the tool is not known to stay in a closed world.
 func (h *Hints) Open() bool { return h[OpenWorld].Value != No }
 
+// Irreversible reports whether the tool may destroy and is not known to have a
+// way back.
+func (h *Hints) Irreversible() bool { return h.Class() == Destroy && !h.Is(Reversible) }
+
+// MayLeave reports whether a call may carry its arguments out of the trust
+// boundary: only a known no to egress, or a closed world, says otherwise.
+func (h *Hints) MayLeave() bool { return h[Egress].Value != No && h[OpenWorld].Value != No }
+
 // Pessimistic returns the hints of a tool nobody knows anything about: the
 // specification's defaults, and unknown for our four.
 func Pessimistic() Hints {
