@@ -74,6 +74,7 @@ func newRootCmd(s *Streams) *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: groupLook, Title: "Look:"},
 	)
+	root.AddCommand(newDeriveCmd(s))
 	root.AddCommand(newVersionCmd(s))
 	return root
 }
