@@ -48,13 +48,15 @@ func productPrefix(names [][]string) map[string]bool {
 	return prefix
 }
 
-// findVerb finds the verb in action position: the first word, else the first
-// firm verb, else a loose one at the end.
+// findVerb finds the verb in action position: the first firm verb, else a
+// loose one at the beginning or the end.
 func (r *reading) findVerb() {
 	for i, w := range r.words {
 		v, ok := lexicon[w]
-		if ok && (v.firm || i == 0 || i == len(r.words)-1) {
+		if ok && (v.firm || r.verb == "" && (i == 0 || i == len(r.words)-1)) {
 			r.verb, r.at, r.kind = w, i, v.kind
+		}
+		if ok && v.firm {
 			return
 		}
 	}
