@@ -2,7 +2,6 @@ package strict
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -137,26 +136,22 @@ func appendNumber(dst []byte, s string) ([]byte, error) {
 // Unambiguous refuses a document in which two keys of one object differ only in
 // case: servers in case-insensitive languages would read one, we the other.
 func Unambiguous(raw Raw) error {
-	switch KindOf(raw) {
-	case Array:
-		for _, v := range Elements(raw) {
-			if err := Unambiguous(v); err != nil {
-				return err
-			}
+	for _, v := range Elements(raw) {
+		if err := Unambiguous(v); err != nil {
+			return err
 		}
-	case Object:
-		var names []string
-		for name, v := range Members(raw) {
-			names = append(names, name)
-			if err := Unambiguous(v); err != nil {
-				return err
-			}
+	}
+	var seen map[string]string
+	for name, v := range Members(raw) {
+		if other, ok := seen[fold(name)]; ok {
+			return fmt.Errorf("%w: %q and %q", ErrAmbiguous, other, name)
 		}
-		slices.SortFunc(names, func(a, b string) int { return cmp.Compare(fold(a), fold(b)) })
-		for i := 1; i < len(names); i++ {
-			if fold(names[i-1]) == fold(names[i]) {
-				return fmt.Errorf("%w: %q and %q", ErrAmbiguous, names[i-1], names[i])
-			}
+		if seen == nil {
+			seen = map[string]string{}
+		}
+		seen[fold(name)] = name
+		if err := Unambiguous(v); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -90,9 +90,9 @@ func classify(err error) error {
 	case errors.As(err, &se) && isUTF8(se.Err):
 		return fmt.Errorf("%w, at byte %d", ErrUTF8, se.ByteOffset)
 	case errors.As(err, &se):
-		return fmt.Errorf("%w: %v, at byte %d", ErrSyntax, se.Err, se.ByteOffset)
+		return fmt.Errorf("%w: %w, at byte %d", ErrSyntax, se.Err, se.ByteOffset)
 	}
-	return fmt.Errorf("%w: %v", ErrSyntax, err)
+	return fmt.Errorf("%w: %w", ErrSyntax, err)
 }
 
 func isUTF8(err error) bool {

@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"bytes"
 	"iter"
 	"strconv"
 	"strings"
@@ -134,7 +135,7 @@ func At(raw Raw, pointer string) Raw {
 	if pointer[0] != '/' {
 		return nil
 	}
-	for _, part := range strings.Split(pointer[1:], "/") {
+	for part := range strings.SplitSeq(pointer[1:], "/") {
 		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
 		if KindOf(raw) == Array {
 			raw = element(raw, part)
@@ -267,11 +268,9 @@ func unquote(quoted []byte) string {
 		return ""
 	}
 	inner := quoted[1 : len(quoted)-1]
-	for _, c := range inner {
-		if c == '\\' {
-			out, _ := jsontext.AppendUnquote(nil, quoted)
-			return string(out)
-		}
+	if bytes.IndexByte(inner, '\\') >= 0 {
+		out, _ := jsontext.AppendUnquote(nil, quoted)
+		return string(out)
 	}
 	return string(inner)
 }

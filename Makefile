@@ -1,0 +1,43 @@
+# Annotary. `make help` lists what there is.
+SHELL := bash
+.DEFAULT_GOAL := all
+export PATH := $(CURDIR)/.tmp/bin:$(PATH)
+GO ?= go
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST) | sort
+
+.PHONY: all
+all: build test lint ## build, test and lint
+
+.PHONY: deps
+deps: ## install what the tests run against (Debian, npm, the linter)
+	.ci/setup
+
+.PHONY: build
+build: ## build bin/annotary as it ships
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/annotary ./cmd/annotary
+
+.PHONY: test
+test: ## run every test
+	$(GO) test ./...
+
+.PHONY: race
+race: ## run every test with the race detector
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+.PHONY: lint
+lint: ## gofmt, vet, golangci-lint
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	golangci-lint run --allow-parallel-runners ./...
+
+FUZZTIME ?= 10s
+.PHONY: fuzz
+fuzz: ## run every fuzzer for FUZZTIME (10s)
+	.ci/fuzz $(FUZZTIME)
+
+.PHONY: planted
+planted: ## apply each planted bug to a copy; the test it names must turn red
+	.ci/planted
