@@ -1,0 +1,76 @@
+package clients
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/annotary/annotary/internal/strict"
+)
+
+func TestPlain(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"json", `{"a": [1, 2]}`, `{"a": [1, 2]}`},
+		{"line-comment", "{ // x\n}", "{     \n}"},
+		{"line-comment-at-end", `{}// x`, `{}    `},
+		{"block-comment", "{/* x\ny */}", "{    \n    }"},
+		{"trailing-comma", `{"a": [1,], }`, `{"a": [1 ]  }`},
+		{"comma-before-comment", "[1, // x\n]", "[1      \n]"},
+		{"comma-that-stays", `[1,/**/2]`, `[1,    2]`},
+		{"in-strings", `{"u": "http://x/*,]*/"}`, `{"u": "http://x/*,]*/"}`},
+		{"escaped-quote", `["\"//"]`, `["\"//"]`},
+		{"byte-order-mark", "\xEF\xBB\xBF{}", "   {}"},
+		{"endless-comment", `{/* x`, `{/* x`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := string(plain([]byte(tt.in))); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// FuzzPlain checks that JSON passes unchanged, that every byte keeps its place
+// and that the work is done in one go.
+func FuzzPlain(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,2,{"b":"//"}]}`, "{//\n}", `[1,]`, `{/**/}`, "\xEF\xBB\xBF[]", vscodeJSON, claudeJSON} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		before := bytes.Clone(in)
+		out := plain(in)
+		if !bytes.Equal(in, before) {
+			t.Fatal("the input was changed")
+		}
+		if len(out) != len(in) {
+			t.Fatalf("%d bytes became %d", len(in), len(out))
+		}
+		if strict.Check(in, strict.Limits{}) == nil && !bytes.Equal(in, out) {
+			t.Fatalf("JSON was changed: %q became %q", in, out)
+		}
+		if strict.Check(out, strict.Limits{}) == nil && !bytes.Equal(plain(out), out) {
+			t.Fatalf("%q is not stable", out)
+		}
+	})
+}
+
+// FuzzFind reads what a stranger put into every configuration. No reader may
+// panic, and what it returns can be shown.
+func FuzzFind(f *testing.F) {
+	for _, seed := range []string{claudeJSON, desktopJSON, cursorJSON, vscodeJSON, codexTOML, `{"mcpServers":{"a":{"url":"%zz?a=b"}}}`} {
+		f.Add([]byte(seed))
+	}
+	p := Place{Home: "/home/me", Project: "/home/me/work", Getenv: func(string) (string, bool) { return "${x}", true }}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		for _, src := range sources(&p) {
+			servers, _ := src.read(raw)
+			for i := range servers {
+				servers[i].complete(&p, src)
+				if servers[i].Line() == "" {
+					t.Errorf("%+v has no line", servers[i])
+				}
+			}
+			Distinct(servers)
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package clients
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// hidden stands for what looks like a secret.
+const hidden = "***"
+
+var (
+	secretWord   = regexp.MustCompile(`(?i)(token|secret|passw|pwd|credential|bearer|cookie|authoriz|(^|[-_])auth([-_]|$)|api[-_]?key|access[-_]?key|private[-_]?key|(^|[-_])key$|(^|[-_])pat$|(^|[-_])dsn$)`)
+	secretValue  = regexp.MustCompile(`^(sk-|sk_|pk_|rk_|gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|AKIA|ASIA|AIza|ya29\.|eyJ|npm_|hf_|lin_api_|ntn_|secret_)[A-Za-z0-9_\-.]{8,}`)
+	headerArg    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*: *`)
+	assignment   = regexp.MustCompile(`^(-{0,2}[A-Za-z][A-Za-z0-9_.-]*)=(.*)$`)
+	shellUnquote = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./~-]+$`)
+)
+
+// secretName reports whether something of that name is likely a secret.
+func secretName(name string) bool { return secretWord.MatchString(name) }
+
+// Line writes the entry as a person would type it: the command with its
+// arguments, or the address. What looks like a secret is left out.
+func (s *Server) Line() string {
+	if s.Transport != Stdio {
+		return hideURL(s.URL)
+	}
+	words := []string{Quote(s.Command)}
+	for _, arg := range hideArgs(s.Args) {
+		words = append(words, Quote(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// Quote writes a word the way a shell reads it back as one.
+func Quote(word string) string {
+	if shellUnquote.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// hideArgs replaces the secrets among arguments.
+func hideArgs(args []string) []string {
+	out := make([]string, len(args))
+	hideNext := false
+	for i, arg := range args {
+		switch {
+		case hideNext:
+			out[i] = hidden
+			hideNext = false
+		case strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") && secretName(arg):
+			out[i] = arg
+			hideNext = true
+		default:
+			out[i] = hideArg(arg)
+		}
+	}
+	return out
+}
+
+func hideArg(arg string) string {
+	if reference(arg) {
+		return arg
+	}
+	if m := assignment.FindStringSubmatch(arg); m != nil && !strings.Contains(m[1], "://") {
+		if secretName(m[1]) && !reference(m[2]) {
+			return m[1] + "=" + hidden
+		}
+		return m[1] + "=" + hideArg(m[2])
+	}
+	if strings.Contains(arg, "://") {
+		return hideURL(arg)
+	}
+	if name := headerArg.FindString(arg); name != "" && secretName(name) && !strings.Contains(arg, "${") {
+		return strings.TrimRight(name, " ") + " " + hidden
+	}
+	if secretValue.MatchString(arg) {
+		return hidden
+	}
+	return arg
+}
+
+// reference reports whether the text only names a variable.
+func reference(s string) bool { return strings.HasPrefix(s, "${") && strings.HasSuffix(s, "}") }
+
+// hideURL leaves out the password and the values of the query, which is where
+// addresses carry keys.
+func hideURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return hidden
+	}
+	tail := ""
+	if u.RawQuery != "" {
+		var parts []string
+		for _, part := range strings.Split(u.RawQuery, "&") {
+			name, value, _ := strings.Cut(part, "=")
+			if value != "" && !reference(value) {
+				part = name + "=" + hidden
+			}
+			parts = append(parts, part)
+		}
+		tail = "?" + strings.Join(parts, "&")
+	}
+	before, _, _ := strings.Cut(raw, "#")
+	before, _, _ = strings.Cut(before, "?")
+	if scheme, rest, ok := strings.Cut(before, "://"); ok && u.User != nil {
+		if at := strings.LastIndex(rest, "@"); at >= 0 {
+			before = scheme + "://" + u.User.Username() + hiddenPassword(u.User) + rest[at:]
+		}
+	}
+	return before + tail
+}
+
+func hiddenPassword(user *url.Userinfo) string {
+	if _, ok := user.Password(); ok {
+		return ":" + hidden
+	}
+	return ""
+}
