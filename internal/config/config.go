@@ -1,0 +1,183 @@
+// Package config reads annotary.yaml, the one file an operator writes.
+//
+// [Config] is the reference: the doc comments of its fields, their names and
+// their defaults are what docs/configuration.md is made of. Reading is strict.
+// A key we do not know is an error that guesses what was meant, a value of the
+// wrong kind is an error, and every error says file, line and column.
+//
+// [Load] gives a validated value or an error and touches nothing live, so a
+// reload is: load, build beside the old, swap. [Set] changes one value in the
+// text of a file and leaves every other byte as it was.
+//
+// It reads the mcpServers file of a client as it is, too. It does not connect
+// to anything, and does not know what the values are used for.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/annotary/annotary"
+)
+
+// FileName is the name the configuration has unless told otherwise.
+const FileName = "annotary.yaml"
+
+// Config is the whole of annotary.yaml. Every key may be left out.
+type Config struct {
+	// Listen is the address the gateway serves streamable HTTP on. Anything
+	// but a loopback address lets other machines in.
+	Listen string `yaml:"listen" default:"127.0.0.1:7337"`
+	// Data is the folder that holds what the gateway keeps: its socket, its
+	// keys, its state. A relative path starts at the folder of this file. If
+	// empty, the folder "annotary" in $XDG_DATA_HOME, or what the operating
+	// system has in its place (~/.local/share on Linux).
+	Data Text `yaml:"data"`
+	// Servers are the MCP servers behind the gateway, by name. The server
+	// NAME is reached at /mcp/s/NAME.
+	Servers map[string]Server `yaml:"servers"`
+	// Limits bound what clients and servers may cost the gateway.
+	Limits Limits `yaml:"limits"`
+	// Timeouts bound how long the gateway waits.
+	Timeouts Timeouts `yaml:"timeouts"`
+}
+
+// Server is one MCP server: a command that speaks over standard input and
+// output, or a URL.
+type Server struct {
+	// Command is the program to start. Exactly one of command and url is set.
+	Command Text `yaml:"command"`
+	// Args are the arguments of the command.
+	Args []Text `yaml:"args"`
+	// Env is added to the environment of the command. The command sees
+	// nothing else of the gateway's environment but what a program needs to
+	// start (PATH, HOME and their like).
+	Env map[string]Secret `yaml:"env"`
+	// Cwd is the working directory of the command. A relative path starts at
+	// the folder of this file. If empty, the working directory of the client
+	// that came through annotary stdio, else that of the gateway.
+	Cwd Text `yaml:"cwd"`
+	// URL is the address of a server that speaks HTTP.
+	URL Text `yaml:"url"`
+	// Headers are sent with every request to the URL. The token of a client
+	// is never sent on.
+	Headers map[string]Secret `yaml:"headers"`
+	// Instance says who shares one running command: shared (everybody),
+	// per-principal (each principal and working directory has its own) or
+	// per-session (each session has its own).
+	Instance Instance `yaml:"instance" default:"per-principal"`
+	// Disabled leaves the server out without deleting what is written here.
+	Disabled bool `yaml:"disabled"`
+	// Timeouts of this server alone. What is left out is as in timeouts.
+	Timeouts ServerTimeouts `yaml:"timeouts"`
+}
+
+// Limits bound what clients and servers may cost the gateway.
+type Limits struct {
+	// Request is the largest message a client may send.
+	Request Size `yaml:"request" default:"4MiB"`
+	// Response is the largest message a server may send.
+	Response Size `yaml:"response" default:"16MiB"`
+	// Header is the largest set of HTTP headers a client may send.
+	Header Size `yaml:"header" default:"32KiB"`
+	// Depth is how deep arrays and objects of a message may nest.
+	Depth int `yaml:"depth" default:"128"`
+	// Sessions is how many legacy sessions may be open at once.
+	Sessions int `yaml:"sessions" default:"20000"`
+	// Streams is how many streams (legacy GET, subscriptions/listen) may be
+	// open at once.
+	Streams int `yaml:"streams" default:"20000"`
+	// CallsPerPrincipal is how many calls of one principal may be in flight.
+	CallsPerPrincipal int `yaml:"calls_per_principal" default:"1024"`
+}
+
+// Timeouts bound how long the gateway waits.
+type Timeouts struct {
+	// Header is how long a client may take to send the headers of a request.
+	Header Duration `yaml:"header" default:"10s"`
+	// Body is how long a client may take to send the body of a request.
+	Body Duration `yaml:"body" default:"30s"`
+	// Write is how long a client may take to read what it is sent, each time
+	// something is written.
+	Write Duration `yaml:"write" default:"30s"`
+	// Idle is how long a connection without a request stays open.
+	Idle Duration `yaml:"idle" default:"2m"`
+	// Session is how long a legacy session without a request or an open
+	// stream is kept.
+	Session Duration `yaml:"session" default:"1h"`
+	// Connect is how long opening a connection to a URL may take.
+	Connect Duration `yaml:"connect" default:"10s"`
+	// Start is how long a command may take until it answers for the first
+	// time. Package runners download on their first start.
+	Start Duration `yaml:"start" default:"60s"`
+	// Call is how long a server may be silent on a request before the gateway
+	// gives up on it.
+	Call Duration `yaml:"call" default:"5m"`
+	// Stop is how long a command may take to end after its input was closed,
+	// before it is killed.
+	Stop Duration `yaml:"stop" default:"3s"`
+	// Shutdown is how long calls in flight may take to finish when the
+	// gateway stops.
+	Shutdown Duration `yaml:"shutdown" default:"10s"`
+}
+
+// ServerTimeouts are the time-outs that may differ between servers.
+type ServerTimeouts struct {
+	// Connect is how long opening a connection to the URL may take.
+	Connect Duration `yaml:"connect"`
+	// Start is how long the command may take until it answers for the first
+	// time.
+	Start Duration `yaml:"start"`
+	// Call is how long the server may be silent on a request.
+	Call Duration `yaml:"call"`
+	// Stop is how long the command may take to end.
+	Stop Duration `yaml:"stop"`
+}
+
+// Default is the configuration of an empty file.
+func Default() *Config {
+	c, err := parse("", nil, noEnv)
+	if err != nil {
+		panic("config: the defaults are invalid: " + err.Error())
+	}
+	return c
+}
+
+// Find returns the path of the configuration: annotary.yaml in dir, else in
+// the user's configuration folder. It is an error if there is neither.
+func Find(dir string) (string, error) {
+	places := []string{filepath.Join(dir, FileName)}
+	if home, err := os.UserConfigDir(); err == nil {
+		places = append(places, filepath.Join(home, "annotary", FileName))
+	}
+	for _, path := range places {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", annotary.E(annotary.CodeConfig, "cannot read "+path, err)
+		}
+	}
+	return "", annotary.E(annotary.CodeConfig, "no configuration found", nil).
+		WithHint("write " + strings.Join(places, " or ") + ", or name a file with --config")
+}
+
+// Load reads a configuration: annotary.yaml, or the JSON file of a client
+// with its mcpServers (VS Code: servers). The result is validated.
+func Load(path string) (*Config, error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, annotary.E(annotary.CodeConfig, fmt.Sprintf("cannot read the configuration %s", path), err).
+			WithHint("does the file exist, and may this user read it?")
+	}
+	return Parse(path, src)
+}
+
+// Parse reads a configuration from memory. The name stands in errors, decides
+// whether the text is YAML or JSON, and gives relative paths their folder.
+func Parse(name string, src []byte) (*Config, error) { return parse(name, src, os.LookupEnv) }
+
+func noEnv(string) (string, bool) { return "", false }
