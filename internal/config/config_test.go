@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -141,15 +142,16 @@ func TestProblems(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := parse(FileName, []byte(tc.src), env())
-			if annotary.CodeOf(err) != annotary.CodeConfig {
+			e, ok := errors.AsType[*annotary.Error](err)
+			if !ok || e.Code != annotary.CodeConfig {
 				t.Fatalf("got %v, want an error of the configuration", err)
 			}
 			got := strings.TrimPrefix(err.Error(), FileName+":")
 			if first, _, _ := strings.Cut(got, "\n"); first != tc.want {
 				t.Errorf("got  %s\nwant %s", first, tc.want)
 			}
-			if hint := err.(*annotary.Error).Hint; hint != tc.hint {
-				t.Errorf("hint\ngot  %s\nwant %s", hint, tc.hint)
+			if e.Hint != tc.hint {
+				t.Errorf("hint\ngot  %s\nwant %s", e.Hint, tc.hint)
 			}
 		})
 	}

@@ -76,14 +76,16 @@ func reference(t *testing.T) string {
 	} {
 		typ := reflect.TypeOf(s.of)
 		fmt.Fprintf(&out, "### %s\n\n| key | is | default | meaning |\n|---|---|---|---|\n", s.title)
-		for i := range typ.NumField() {
-			f := typ.Field(i)
+		for f := range typ.Fields() {
 			text, ok := docs[typ.Name()+"."+f.Name]
 			if !ok {
 				t.Errorf("%s.%s has no doc comment", typ.Name(), f.Name)
 			}
-			// The comment begins with the name of the field, the page with its key.
-			text = strings.TrimPrefix(text, f.Name+" ")
+			// The comment begins with the name of the field, which is in the table already.
+			for _, word := range []string{f.Name, "is", "are"} {
+				text = strings.TrimPrefix(text, word+" ")
+			}
+			text = strings.ToUpper(text[:1]) + text[1:]
 			def := f.Tag.Get("default")
 			if def != "" {
 				def = "`" + def + "`"
