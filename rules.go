@@ -130,8 +130,8 @@ func (o OpenRule) validate() error {
 	return nil
 }
 
-// verdict returns what the rule says to a caller of the given profiles.
-func (o OpenRule) verdict(profiles []string) Verdict {
+// For returns what the rule says to a caller of the given profiles.
+func (o OpenRule) For(profiles ...string) Verdict {
 	for _, p := range profiles {
 		if slices.Contains(o.Allow, ProfilePrefix+p) {
 			return VerdictAllow
@@ -219,7 +219,7 @@ func (r Rules) Judge(h *Hints, seen Label, profiles ...string) Judgement {
 		j.add(CodeTrifecta, "egress_after_private_and_untrusted", r.EgressAfterBoth)
 	}
 	if h.Open() {
-		j.add(CodeOpenWorld, "open", r.Open.verdict(profiles))
+		j.add(CodeOpenWorld, "open", r.Open.For(profiles...))
 	}
 	if len(j.Reasons) == 0 {
 		j.Reasons = []Reason{reasonOf(CodeClass, class.String(), permit)}
