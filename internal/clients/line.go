@@ -3,6 +3,7 @@ package clients
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -119,4 +120,41 @@ func hiddenPassword(user *url.Userinfo) string {
 		return ":" + hidden
 	}
 	return ""
+}
+
+// Typed returns the words that reach the server from a shell: its address, or
+// its command and arguments. It is nil if they would not do, because the entry
+// adds variables or headers, or hold a secret.
+func (s *Server) Typed() []string {
+	if len(s.Launch.Env.values)+len(s.Launch.Headers.values)+len(s.Launch.Missing) > 0 {
+		return nil
+	}
+	if s.Transport != Stdio {
+		if hideURL(s.Launch.URL) != s.Launch.URL {
+			return nil
+		}
+		return []string{s.Launch.URL}
+	}
+	if !slices.Equal(hideArgs(s.Launch.Args), s.Launch.Args) {
+		return nil
+	}
+	return append([]string{s.Launch.Command}, s.Launch.Args...)
+}
+
+// secretsInURL returns what hideURL hides.
+func secretsInURL(raw string) []string {
+	u, err := url.Parse(raw)
+	if err != nil || !strings.Contains(raw, "://") {
+		return nil
+	}
+	var values []string
+	if password, ok := u.User.Password(); ok {
+		values = append(values, password)
+	}
+	for _, part := range strings.Split(u.RawQuery, "&") {
+		if _, value, _ := strings.Cut(part, "="); !reference(value) {
+			values = append(values, value)
+		}
+	}
+	return values
 }

@@ -1,11 +1,8 @@
 package clients
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/annotary/annotary/internal/strict"
 )
@@ -54,80 +51,6 @@ type Server struct {
 
 	inherit    []string          // variables passed on by name, "*" for all
 	headerVars map[string]string // headers whose value is in a variable
-}
-
-// A Launch is what it takes to reach a server. It holds secrets: nothing of it
-// is for printing.
-type Launch struct {
-	Transport Transport
-	Command   string
-	Args      []string
-	Env       Vars
-	Dir       string
-	URL       string
-	Headers   Vars
-	// Inherit names the variables of our own environment that the client
-	// would pass on; "*" stands for all of them.
-	Inherit []string
-	// Missing names what the entry refers to and nobody here can fill in:
-	// variables that are not set, values the client asks its user for.
-	Missing []string
-}
-
-// key is the same for launches that start the same server.
-func (l *Launch) key() string {
-	key := [][]string{{string(l.Transport), l.Command, l.URL}, l.Args, l.Env.pairs(), l.Headers.pairs()}
-	return fmt.Sprintf("%q", key)
-}
-
-// Secrets returns the values that must not be shown, longest first, so that
-// they can be struck from what a server says about itself.
-func (l *Launch) Secrets() []string {
-	var values []string
-	for _, vars := range []Vars{l.Env, l.Headers} {
-		for name, v := range vars.values {
-			// A short value such as "1" or "true" is no secret, and striking
-			// it would blot out half the text. A path is what people look for.
-			if len(v) >= 6 && (secretName(name) || !strings.ContainsAny(v, "/\\")) {
-				values = append(values, v, strings.TrimPrefix(v, "Bearer "))
-			}
-		}
-	}
-	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
-	return slices.Compact(values)
-}
-
-// Vars are named values that no printer can open: fmt and encoding/json write
-// the names only.
-type Vars struct{ values map[string]string }
-
-// NewVars returns the values under their names.
-func NewVars(values map[string]string) Vars { return Vars{maps.Clone(values)} }
-
-// Names returns the names, sorted.
-func (v Vars) Names() []string { return slices.Sorted(maps.Keys(v.values)) }
-
-// Reveal returns the values under their names, for starting a server and
-// nothing else.
-func (v Vars) Reveal() map[string]string { return maps.Clone(v.values) }
-
-// String writes the names.
-func (v Vars) String() string { return strings.Join(v.Names(), " ") }
-
-// Format writes the names, whatever the verb.
-func (v Vars) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(v.String())) }
-
-// MarshalJSON writes the names.
-func (v Vars) MarshalJSON() ([]byte, error) {
-	return json.Marshal(append([]string{}, v.Names()...))
-}
-
-func (v Vars) pairs() []string {
-	var pairs []string
-	for _, name := range v.Names() {
-		pairs = append(pairs, name, v.values[name])
-	}
-	return pairs
 }
 
 // complete fills in what the entry inherits from where it was found, and its

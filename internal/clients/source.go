@@ -3,6 +3,7 @@ package clients
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -146,4 +147,19 @@ func contains(list strict.Raw, want string) bool {
 		}
 	}
 	return false
+}
+
+// ProjectAt returns the project that a folder belongs to: the nearest folder
+// from there upwards that holds a project's configuration or a repository, but
+// none at or above home. If there is none, it is the folder itself.
+func ProjectAt(folder, home string) string {
+	marks := []string{".git", ".mcp.json", filepath.Join(".cursor", "mcp.json"), filepath.Join(".vscode", "mcp.json"), filepath.Join(".codex", "config.toml")}
+	for dir := folder; dir != home && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		for _, mark := range marks {
+			if _, err := os.Stat(filepath.Join(dir, mark)); err == nil {
+				return dir
+			}
+		}
+	}
+	return folder
 }
