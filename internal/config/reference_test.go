@@ -139,7 +139,7 @@ func fieldDocs(t *testing.T) map[string]string {
 		}
 		for _, field := range st.Fields.List {
 			for _, name := range field.Names {
-				docs[typ.Name.Name+"."+name.Name] = oneLine(field.Doc.Text())
+				docs[typ.Name.Name+"."+name.Name] = cell(field.Doc.Text())
 			}
 		}
 		return true
@@ -147,8 +147,8 @@ func fieldDocs(t *testing.T) map[string]string {
 	return docs
 }
 
-// oneLine puts a doc comment on the one line a table cell has.
-func oneLine(text string) string {
+// cell puts a doc comment on the one line a table cell has.
+func cell(text string) string {
 	var p comment.Parser
 	md := new(comment.Printer).Markdown(p.Parse(text))
 	return strings.Join(strings.Fields(strings.ReplaceAll(string(md), "|", `\|`)), " ")
