@@ -2,11 +2,11 @@ package clients
 
 import "bytes"
 
-// plain turns JSON as editors write it into JSON: comments, commas before a
+// Plain turns JSON as editors write it into JSON: comments, commas before a
 // closing bracket and a byte order mark become spaces. Every other byte keeps
 // its place, so an error still points to where a person will look. What is
 // JSON already comes back unchanged.
-func plain(raw []byte) []byte {
+func Plain(raw []byte) []byte {
 	out := bytes.Clone(raw)
 	if bytes.HasPrefix(out, []byte("\xEF\xBB\xBF")) {
 		blank(out[:3])

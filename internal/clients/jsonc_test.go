@@ -23,7 +23,7 @@ func TestPlain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := string(plain([]byte(tt.in))); got != tt.want {
+			if got := string(Plain([]byte(tt.in))); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
@@ -38,7 +38,7 @@ func FuzzPlain(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		before := bytes.Clone(in)
-		out := plain(in)
+		out := Plain(in)
 		if !bytes.Equal(in, before) {
 			t.Fatal("the input was changed")
 		}
@@ -48,7 +48,7 @@ func FuzzPlain(f *testing.F) {
 		if strict.Check(in, strict.Limits{}) == nil && !bytes.Equal(in, out) {
 			t.Fatalf("JSON was changed: %q became %q", in, out)
 		}
-		if strict.Check(out, strict.Limits{}) == nil && !bytes.Equal(plain(out), out) {
+		if strict.Check(out, strict.Limits{}) == nil && !bytes.Equal(Plain(out), out) {
 			t.Fatalf("%q is not stable", out)
 		}
 	})

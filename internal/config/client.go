@@ -1,11 +1,11 @@
 package config
 
 import (
-	"bytes"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/annotary/annotary/internal/clients"
 	"github.com/annotary/annotary/internal/strict"
 )
 
@@ -13,8 +13,7 @@ import (
 // servers (VS Code) become our servers. Comments and trailing commas, which
 // editors allow in such files, are allowed.
 func (d *decoder) clientDocument(src []byte) *yaml.Node {
-	src = bytes.TrimPrefix(src, []byte("\ufeff"))
-	plain := withoutComments(src)
+	plain := clients.Plain(src)
 	if err := strict.Check(plain, strict.Limits{}); err != nil {
 		d.add(0, 0, "", "%v", err)
 		return nil
@@ -82,59 +81,4 @@ func clientKey(name string) string {
 		return "url"
 	}
 	return name
-}
-
-// withoutComments blanks comments and trailing commas, so that every other
-// byte keeps its place.
-func withoutComments(src []byte) []byte {
-	out := bytes.Clone(src)
-	comma := -1 // the last comma, while only blanks and comments follow it
-	for i := 0; i < len(out); {
-		switch c := out[i]; {
-		case c == '"':
-			i, comma = endOfString(out, i), -1
-			continue
-		case c == '/' && i+1 < len(out) && (out[i+1] == '/' || out[i+1] == '*'):
-			i = blankComment(out, i)
-			continue
-		case c == ',':
-			comma = i
-		case (c == '}' || c == ']') && comma >= 0:
-			out[comma], comma = ' ', -1
-		case c > ' ':
-			comma = -1
-		}
-		i++
-	}
-	return out
-}
-
-func endOfString(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"', '\n':
-			return i + 1
-		}
-	}
-	return len(b)
-}
-
-// blankComment blanks the comment at i and returns the index after it.
-func blankComment(b []byte, i int) int {
-	end := len(b)
-	if b[i+1] == '/' {
-		if n := bytes.IndexByte(b[i:], '\n'); n >= 0 {
-			end = i + n
-		}
-	} else if n := bytes.Index(b[i+2:], []byte("*/")); n >= 0 {
-		end = i + 2 + n + 2
-	}
-	for ; i < end; i++ {
-		if b[i] != '\n' {
-			b[i] = ' '
-		}
-	}
-	return end
 }
