@@ -56,6 +56,8 @@ type Reason struct {
 	Code Code     // stable, for machines
 	Rule string   // the rule's id, where a rule decided
 	Text string   // for people
+	Hint string   // what would help, where the rule says
+	Ask  Verdict  // how a person is to be asked, where the rule asks
 	At   Position // where the rule was written
 }
 

@@ -20,6 +20,8 @@ const (
 	CodeIrreversible Code = "irreversible" // it may destroy, and no way back is known
 	CodeTrifecta     Code = "trifecta"     // private data and strangers' words were seen, and it may carry them out
 	CodeOpenWorld    Code = "open_world"   // it reaches the open world
+	CodePolicy       Code = "policy"       // a policy of the operator's
+	CodePolicyError  Code = "policy_error" // a policy could not be evaluated
 )
 
 // An Error has a code for machines, a sentence for whoever asked, and a cause

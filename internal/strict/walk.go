@@ -171,8 +171,7 @@ func leaves(at string, raw Raw, yield func(string, Raw) bool) bool {
 	switch KindOf(raw) {
 	case Object:
 		for name, v := range Members(raw) {
-			name = strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-			if !leaves(at+"/"+name, v, yield) {
+			if !leaves(at+"/"+EscapePointer(name), v, yield) {
 				return false
 			}
 		}
@@ -187,6 +186,14 @@ func leaves(at string, raw Raw, yield func(string, Raw) bool) bool {
 		return yield(at, raw)
 	}
 	return true
+}
+
+// EscapePointer writes a name as a part of a JSON Pointer.
+func EscapePointer(name string) string {
+	if !strings.ContainsAny(name, "~/") {
+		return name
+	}
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 // Quote returns s as a JSON string. Invalid UTF-8 becomes U+FFFD.

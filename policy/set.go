@@ -1,0 +1,203 @@
+package policy
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cedar-policy/cedar-go"
+	"github.com/cedar-policy/cedar-go/types"
+	"github.com/cedar-policy/cedar-go/x/exp/ast"
+	"github.com/cedar-policy/cedar-go/x/exp/schema"
+	"github.com/cedar-policy/cedar-go/x/exp/schema/validate"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/strict"
+)
+
+// Schema is the Cedar schema all policies are checked against.
+//
+//go:embed schema.cedarschema
+var Schema string
+
+// A File is Cedar text and the name it is known by.
+type File struct {
+	Name string
+	Text string
+}
+
+// Options say what a Set is made of.
+type Options struct {
+	// Rules are the short rules; nil means none.
+	Rules *annotary.Rules
+	// Profiles have rules of their own, which hold for their members instead.
+	Profiles map[string]annotary.Rules
+	// Files are the operator's own policies.
+	Files []File
+	// Fleet selects the shipped approval rules for many users, where a
+	// destructive call needs a second person. If false, those of one user.
+	Fleet bool
+}
+
+// A Set is compiled policies, ready to decide. It does not change; a reload
+// makes a new one. The zero Set denies everything.
+type Set struct {
+	policies []*compiled
+	byID     map[types.PolicyID]*compiled
+	index    map[Action]*index
+	text     string
+	warnings []Warning
+}
+
+// A Warning is something the operator should look at that does not stop a load.
+type Warning struct {
+	At   annotary.Position
+	Text string
+}
+
+// A compiled is one policy, prepared.
+type compiled struct {
+	id              string
+	at              annotary.Position
+	policy          *cedar.Policy
+	scopeOnly       *cedar.Policy // the policy without its conditions
+	mentionsContext bool
+	reason          annotary.Reason
+}
+
+func (p *compiled) forbids() bool { return p.policy.Effect() == types.Forbid }
+
+// New compiles a set. The error names every mistake with its file and line.
+func New(o Options) (*Set, error) {
+	checker, err := newChecker()
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{byID: map[types.PolicyID]*compiled{}, index: map[Action]*index{}}
+	var mistakes []error
+	for _, f := range append(shipped(o), o.Files...) {
+		list, err := cedar.NewPolicyListFromBytes(f.Name, []byte(f.Text))
+		if err != nil {
+			mistakes = append(mistakes, fmt.Errorf("%s: %w", f.Name, err))
+			continue
+		}
+		for _, p := range list {
+			c := compile(p)
+			warning, err := checker.check(c)
+			if err != nil {
+				mistakes = append(mistakes, err)
+			}
+			if warning != nil {
+				s.warnings = append(s.warnings, *warning)
+			}
+			s.policies = append(s.policies, c)
+		}
+		s.text += "// " + f.Name + "\n" + strings.TrimSpace(f.Text) + "\n\n"
+	}
+	mistakes = append(mistakes, s.nameAll()...)
+	if err := errors.Join(mistakes...); err != nil {
+		return nil, annotary.E(annotary.CodeConfig, err.Error(), err).
+			WithHint("'annotary policy show' prints the schema with --schema")
+	}
+	s.build()
+	return s, nil
+}
+
+// Text returns all policies as Cedar text, the compiled short rules too.
+func (s *Set) Text() string { return s.text }
+
+// Warnings returns what the operator should look at.
+func (s *Set) Warnings() []Warning { return s.warnings }
+
+// Digest names the set: what was decided can be told by what it was decided.
+func (s *Set) Digest() strict.Digest { return sha256.Sum256([]byte(s.text)) }
+
+func compile(p *cedar.Policy) *compiled {
+	pos := p.Position()
+	c := &compiled{policy: p, at: annotary.Position{File: pos.Filename, Line: pos.Line}}
+	notes := p.Annotations()
+	c.id = string(notes["id"])
+	if c.id == "" {
+		c.id = c.at.String()
+	}
+	tree := ast.Policy(*p.AST())
+	for _, cond := range tree.Conditions {
+		ast.Inspect(ast.NewNode(cond.Body), func(n ast.IsNode) bool {
+			if v, ok := n.(ast.NodeTypeVariable); ok && v.Name == "context" {
+				c.mentionsContext = true
+			}
+			return true
+		})
+	}
+	tree.Conditions = nil
+	c.scopeOnly = policyFromTree(&tree)
+	c.reason = annotary.Reason{
+		Code: annotary.CodePolicy, Rule: c.id, At: c.at,
+		Text: string(notes["reason"]), Hint: string(notes["hint"]), Ask: askOf(string(notes["ask"])),
+	}
+	if code := notes["code"]; code != "" {
+		c.reason.Code = annotary.Code(code)
+	}
+	if c.reason.Text == "" {
+		c.reason.Text = "the policy " + c.id
+	}
+	return c
+}
+
+// askOf reads the @ask annotation. A forbid(unattended) without one asks each
+// time.
+func askOf(s string) annotary.Verdict {
+	switch s {
+	case "once":
+		return annotary.VerdictAskOnce
+	case "outside":
+		return annotary.VerdictAskOutside
+	default:
+		return annotary.VerdictAsk
+	}
+}
+
+// nameAll files the policies by id and complains of ids used twice.
+func (s *Set) nameAll() []error {
+	var errs []error
+	for _, p := range s.policies {
+		if other, ok := s.byID[types.PolicyID(p.id)]; ok {
+			errs = append(errs, fmt.Errorf("%s: the id %q is taken by %s", p.at, p.id, other.at))
+		}
+		s.byID[types.PolicyID(p.id)] = p
+	}
+	return errs
+}
+
+// A checker holds policies against the schema.
+type checker struct{ validator *validate.Validator }
+
+func newChecker() (*checker, error) {
+	var s schema.Schema
+	if err := s.UnmarshalCedar([]byte(Schema)); err != nil {
+		return nil, fmt.Errorf("reading our own schema: %w", err)
+	}
+	resolved, err := s.Resolve()
+	if err != nil {
+		return nil, fmt.Errorf("resolving our own schema: %w", err)
+	}
+	return &checker{validate.New(resolved)}, nil
+}
+
+// check validates one policy. Reading a tag without asking for it first is no
+// mistake of type: it fails when the argument is missing, and then the call is
+// refused. That may be meant, so it is a warning.
+func (c *checker) check(p *compiled) (*Warning, error) {
+	tree := ast.Policy(*p.policy.AST())
+	err := c.validator.Policy("", &tree)
+	if err == nil {
+		return nil, nil
+	}
+	text := err.Error()
+	if !strings.Contains(text, "\n") && strings.Contains(text, "unable to guarantee safety of access to tag") {
+		return &Warning{p.at, "a call without this argument is refused as policy_error: " + text}, nil
+	}
+	return nil, fmt.Errorf("%s: %s", p.at, strings.ReplaceAll(text, "\n", "\n"+p.at.String()+": "))
+}
