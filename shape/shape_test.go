@@ -75,6 +75,15 @@ func TestTruncate_oneLongItem(t *testing.T) {
 	}
 }
 
+func TestTruncate_keepsMeta(t *testing.T) {
+	cursor := strings.Repeat("c", 300)
+	in := mustJSON(map[string]any{"data": []any{strings.Repeat("x", 500)}, "meta": map[string]any{"cursor": cursor}})
+	out, _, err := shape.Truncate(in, nil, 400)
+	if got, _ := strict.Text(strict.At(out, "/meta/cursor")); err != nil || got != cursor {
+		t.Errorf("the cursor was cut: %s (%v)", out, err)
+	}
+}
+
 func TestTruncate_refuses(t *testing.T) {
 	schema := compile(t, `{"type":"object","properties":{"token":{"type":"string","pattern":"^x+$"}},"required":["token"]}`)
 	in := mustJSON(map[string]any{"token": strings.Repeat("x", 1000)})
