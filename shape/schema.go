@@ -354,4 +354,7 @@ func texts(v strict.Raw) []string {
 	return list
 }
 
-func escape(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+// escape writes a member name as a part of a JSON Pointer.
+func escape(name string) string { return pointerEscapes.Replace(name) }
