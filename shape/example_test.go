@@ -17,9 +17,9 @@ func ExampleTruncate() {
 }
 
 // Fields that the output schema does not declare never reach the model.
-func ExampleSanitize() {
+func ExampleSanitise() {
 	schema, _ := shape.Compile([]byte(`{"type":"array","items":{"properties":{"id":{},"name":{}}}}`))
-	out, dropped, _ := shape.Sanitize([]byte(`[{"id":1,"name":"Ada","stripeCustomerId":"cus_1"}]`), schema)
+	out, dropped, _ := shape.Sanitise([]byte(`[{"id":1,"name":"Ada","stripeCustomerId":"cus_1"}]`), schema)
 	fmt.Printf("%s %v\n", out, dropped)
 	// Output: [{"id":1,"name":"Ada"}] [/*/stripeCustomerId]
 }
@@ -34,7 +34,7 @@ func ExampleClean() {
 func ExampleResult() {
 	schema, _ := shape.Compile([]byte(`{"type":"object","properties":{"id":{"type":"integer"}},"additionalProperties":false}`))
 	in := `{"content":[{"type":"text","text":"{\"id\":1,\"debug\":true}"}],"structuredContent":{"id":1,"debug":true}}`
-	out, report, err := shape.Result([]byte(in), shape.Options{Schema: schema, Sanitize: true, Limit: shape.DefaultLimit})
+	out, report, err := shape.Result([]byte(in), shape.Options{Schema: schema, Sanitise: true, Limit: shape.DefaultLimit})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -100,9 +100,7 @@ func (g *generator) object(s map[string]any, depth int) any {
 	if all, ok := s["allOf"].([]any); ok {
 		for _, part := range all {
 			if m, ok := g.value(part, depth).(map[string]any); ok {
-				for k, v := range m {
-					out[k] = v
-				}
+				maps.Copy(out, m)
 			}
 		}
 	}

@@ -200,7 +200,7 @@ func (p *promise) hold() (refused bool) {
 		in = append(append(append(in, `{"type":"text","text":`...), strict.Quote(s)...), `},`...)
 	}
 	in = fmt.Appendf(in, `%s],"structuredContent":%s,"other":9007199254740993}`, picture, p.in)
-	o := shape.Options{Schema: p.schema, Limit: p.limit, Sanitize: true, Clean: true}
+	o := shape.Options{Schema: p.schema, Limit: p.limit, Sanitise: true, Clean: true}
 	out, report, err := shape.Result(in, o)
 	if err != nil {
 		p.Errorf("%s: %v", p.name, err)

@@ -11,7 +11,7 @@
 //	          fields      control then the longest strings
 //
 // [Result] does all of it on the bytes of a tools/call result and leaves every
-// byte it need not touch as it was. [Sanitize], [Clean] and [Truncate] do one
+// byte it need not touch as it was. [Sanitise], [Clean] and [Truncate] do one
 // thing each. The package is pure: it reads no clock, file or network, and
 // bounds what a hostile schema or result may cost. It neither redacts secrets
 // nor judges content.
@@ -46,8 +46,8 @@ type Options struct {
 	// base64. Longer ones are left out whole, with a line that says so; none is
 	// ever cut. If zero, all pass.
 	MediaLimit int
-	// Sanitize drops fields the schema does not declare.
-	Sanitize bool
+	// Sanitise drops fields the schema does not declare.
+	Sanitise bool
 	// Clean neutralises escape sequences and control characters.
 	Clean bool
 }
@@ -102,7 +102,7 @@ func Result(raw []byte, o Options) ([]byte, Report, error) {
 // idle reports whether a look at the bytes suffices: most results need nothing.
 func (o *Options) idle(raw []byte) bool {
 	switch {
-	case o.Sanitize && o.Schema != nil, o.MediaLimit > 0, o.Limit > 0 && len(raw) > o.Limit:
+	case o.Sanitise && o.Schema != nil, o.MediaLimit > 0, o.Limit > 0 && len(raw) > o.Limit:
 		return false
 	case o.Clean:
 		return !bytes.Contains(raw, []byte(`\u`)) && !bytes.ContainsFunc(raw, isControl)
@@ -165,10 +165,10 @@ func (s *shaper) findMirrors() {
 		return
 	}
 	schema := s.Schema
-	if !s.Sanitize {
+	if !s.Sanitise {
 		schema = nil
 	}
-	clean, _ := sanitize(s.structured, schema)
+	clean, _ := sanitise(s.structured, schema)
 	for _, b := range s.blocks {
 		if n := b.value(); n != nil {
 			b.mirrors, b.mirror = mirror(n, clean, schema)
@@ -179,7 +179,7 @@ func (s *shaper) findMirrors() {
 // mirror finds the place in the structured content that the value repeats: all
 // of it, or one member.
 func mirror(n, structured *node, schema *Schema) (member string, found bool) {
-	if clean, _ := sanitize(n, schema); same(clean, structured) {
+	if clean, _ := sanitise(n, schema); same(clean, structured) {
 		return "", true
 	}
 	if structured.kind != strict.Object {
@@ -190,7 +190,7 @@ func mirror(n, structured *node, schema *Schema) (member string, found bool) {
 			continue
 		}
 		wrapped := &node{kind: strict.Object, names: []string{name}, kids: []*node{n}}
-		clean, _ := sanitize(wrapped, schema)
+		clean, _ := sanitise(wrapped, schema)
 		if same(clean.get(name), structured.kids[i]) {
 			return name, true
 		}
@@ -209,8 +209,8 @@ func same(a, b *node) bool {
 
 // neutralise sanitises and cleans.
 func (s *shaper) neutralise() error {
-	if s.structured != nil && s.Sanitize {
-		s.structured, s.report.Dropped = sanitize(s.structured, s.Schema)
+	if s.structured != nil && s.Sanitise {
+		s.structured, s.report.Dropped = sanitise(s.structured, s.Schema)
 		s.touched = len(s.report.Dropped) > 0
 	}
 	if !s.Clean {

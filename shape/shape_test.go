@@ -100,7 +100,7 @@ func TestTruncate_numbers(t *testing.T) {
 	}
 }
 
-func TestSanitize(t *testing.T) {
+func TestSanitise(t *testing.T) {
 	union := `{"anyOf":[
 		{"type":"object","properties":{"kind":{"const":"card"},"last4":{"type":"string"}},"required":["kind"],"additionalProperties":false},
 		{"type":"object","properties":{"kind":{"const":"bank"},"iban":{"type":"string"}},"required":["kind"],"additionalProperties":false}]}`
@@ -121,7 +121,7 @@ func TestSanitize(t *testing.T) {
 		{"big-number", `{"properties":{"a":{}}}`, `{"a":9007199254740993,"b":1}`, `{"a":9007199254740993}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, _, err := shape.Sanitize([]byte(tt.in), compile(t, tt.schema))
+			got, _, err := shape.Sanitise([]byte(tt.in), compile(t, tt.schema))
 			if err != nil || string(got) != tt.want {
 				t.Errorf("got %s (%v), want %s", got, err, tt.want)
 			}
@@ -129,8 +129,8 @@ func TestSanitize(t *testing.T) {
 	}
 }
 
-func TestSanitize_names(t *testing.T) {
-	_, dropped, err := shape.Sanitize(mustJSON(page(3, "n")), compile(t, pageSchema))
+func TestSanitise_names(t *testing.T) {
+	_, dropped, err := shape.Sanitise(mustJSON(page(3, "n")), compile(t, pageSchema))
 	if want := []string{"/data/*/stripeCustomerId"}; err != nil || fmt.Sprint(dropped) != fmt.Sprint(want) {
 		t.Errorf("dropped %v (%v), want %v", dropped, err, want)
 	}
@@ -163,7 +163,7 @@ func result(structured []byte, text string) []byte {
 
 func TestResult_untouched(t *testing.T) {
 	in := []byte(`{ "content" : [ {"type":"video","x":9007199254740993} ], "structuredContent": {"a" : 1.0}, "_meta":{"k":null} }`)
-	out, report, err := shape.Result(in, shape.Options{Limit: 300, Clean: true, Schema: compile(t, `{"properties":{"a":{}}}`), Sanitize: true})
+	out, report, err := shape.Result(in, shape.Options{Limit: 300, Clean: true, Schema: compile(t, `{"properties":{"a":{}}}`), Sanitise: true})
 	if err != nil || report.Changed() || !bytes.Equal(in, out) {
 		t.Errorf("changed to %s (%+v, %v)", out, report, err)
 	}
@@ -190,7 +190,7 @@ func TestResult_tells(t *testing.T) {
 		{"plain-text", "", fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}]}`, strict.Quote(strings.Repeat("word ", 1000))), false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			out, report, err := shape.Result(tt.in, shape.Options{Limit: 2000, Schema: compile(t, tt.schema), Sanitize: true})
+			out, report, err := shape.Result(tt.in, shape.Options{Limit: 2000, Schema: compile(t, tt.schema), Sanitise: true})
 			if err != nil || report.Refused {
 				t.Fatalf("%v, %+v", err, report)
 			}
@@ -233,7 +233,7 @@ func TestResult_leak(t *testing.T) {
 		`{"data":[{"id":"1","name":"a","stripeCustomerId":"cus_1"}]}`,
 		`[{"id":"1","name":"a","stripeCustomerId":"cus_1"}]`,
 	} {
-		out, _, err := shape.Result(result(structured, text), shape.Options{Schema: compile(t, pageSchema), Sanitize: true})
+		out, _, err := shape.Result(result(structured, text), shape.Options{Schema: compile(t, pageSchema), Sanitise: true})
 		if err != nil || bytes.Contains(out, []byte("cus_1")) {
 			t.Errorf("the text still says %s (%v)", out, err)
 		}
@@ -270,7 +270,7 @@ func TestValidate_hostile(t *testing.T) {
 			t.Errorf("%.60s: a value was found to keep to it", schema)
 		}
 		in := result(mustJSON(page(100, "x")), "done")
-		if _, _, err := shape.Result(in, shape.Options{Limit: 500, Schema: s, Sanitize: true}); err != nil {
+		if _, _, err := shape.Result(in, shape.Options{Limit: 500, Schema: s, Sanitise: true}); err != nil {
 			t.Errorf("%.60s: %v", schema, err)
 		}
 	}
@@ -322,7 +322,7 @@ func FuzzResult(f *testing.F) {
 		if err != nil {
 			s = nil
 		}
-		o := shape.Options{Schema: s, Limit: limit, Sanitize: true, Clean: true}
+		o := shape.Options{Schema: s, Limit: limit, Sanitise: true, Clean: true}
 		out, _, err := shape.Result(raw, o)
 		if err != nil {
 			return
@@ -344,7 +344,7 @@ func BenchmarkResult(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(in)))
 			for b.Loop() {
-				if _, _, err := shape.Result(in, shape.Options{Limit: shape.DefaultLimit, Schema: schema, Sanitize: true, Clean: true}); err != nil {
+				if _, _, err := shape.Result(in, shape.Options{Limit: shape.DefaultLimit, Schema: schema, Sanitise: true, Clean: true}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -123,15 +123,6 @@ func (n *node) set(name string, v *node) {
 	n.measure()
 }
 
-// remove drops the child.
-func (n *node) remove(i int) {
-	n.kids = slices.Delete(n.kids, i, i+1)
-	if n.kind == strict.Object {
-		n.names = slices.Delete(n.names, i, i+1)
-	}
-	n.measure()
-}
-
 // weight is what the child costs its parent, with its name and comma.
 func (n *node) weight(i int) int {
 	w := n.kids[i].size

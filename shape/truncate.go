@@ -93,7 +93,7 @@ func mark(n *node, schema *Schema) bool {
 	}
 	meta.set("truncated", scalar(strict.True, []byte("true")))
 	marked.set("meta", meta)
-	if clean, _ := sanitize(marked, schema); clean.get("meta").get("truncated") == nil {
+	if clean, _ := sanitise(marked, schema); clean.get("meta").get("truncated") == nil {
 		return false
 	}
 	if schema.validate(n) == nil && schema.validate(marked) != nil {
@@ -157,6 +157,7 @@ func (n *node) obey(r *rule) {
 			n.need[name] = n.need[name] || r.needs(name)
 			n.named[name] = n.named[name] || len(r.declared(name)) > 0
 		}
+	default:
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/annotary/annotary/internal/strict"
 )
 
-// Sanitize returns the JSON value without the members its schema does not
+// Sanitise returns the JSON value without the members its schema does not
 // declare, at any depth, and the places they were dropped from ("/data/*/notes").
 //
 // A member is declared if properties, patternProperties, required or
@@ -17,34 +17,34 @@ import (
 // oneOf, the alternatives count that the value keeps to once it is sanitised by
 // them; if it keeps to none, all count. Where a schema says nothing at all about
 // members, they stay.
-func Sanitize(value []byte, schema *Schema) (clean []byte, dropped []string, err error) {
+func Sanitise(value []byte, schema *Schema) (clean []byte, dropped []string, err error) {
 	if err := strict.Check(value, strict.Limits{}); err != nil {
 		return nil, nil, annotary.E(annotary.CodeInvalid, "the value cannot be read: "+err.Error(), err)
 	}
-	n, dropped := sanitize(parse(value), schema)
+	n, dropped := sanitise(parse(value), schema)
 	if len(dropped) == 0 {
 		return value, nil, nil
 	}
 	return n.json(), dropped, nil
 }
 
-func sanitize(n *node, schema *Schema) (*node, []string) {
+func sanitise(n *node, schema *Schema) (*node, []string) {
 	if schema == nil {
 		return n, nil
 	}
-	s := sanitizer{}
+	s := sanitiser{}
 	clean := s.value(n, []*rule{schema.root}, nil)
 	slices.Sort(s.dropped)
 	return clean, slices.Compact(s.dropped)
 }
 
-type sanitizer struct {
+type sanitiser struct {
 	steps   int
 	trial   bool // choosing among alternatives: nothing is reported
 	dropped []string
 }
 
-func (s *sanitizer) value(n *node, rules []*rule, path []string) *node {
+func (s *sanitiser) value(n *node, rules []*rule, path []string) *node {
 	if s.steps++; len(rules) == 0 || (n.kind != strict.Object && n.kind != strict.Array) {
 		return n
 	}
@@ -55,7 +55,7 @@ func (s *sanitizer) value(n *node, rules []*rule, path []string) *node {
 	return s.object(n, flat, path)
 }
 
-func (s *sanitizer) array(n *node, flat []*rule, path []string) *node {
+func (s *sanitiser) array(n *node, flat []*rule, path []string) *node {
 	clean := &node{kind: n.kind, kids: make([]*node, 0, len(n.kids))}
 	for i, kid := range n.kids {
 		var rules []*rule
@@ -70,7 +70,7 @@ func (s *sanitizer) array(n *node, flat []*rule, path []string) *node {
 	return clean
 }
 
-func (s *sanitizer) object(n *node, flat []*rule, path []string) *node {
+func (s *sanitiser) object(n *node, flat []*rule, path []string) *node {
 	if !slices.ContainsFunc(flat, (*rule).speaksOfMembers) {
 		return n
 	}
@@ -88,7 +88,7 @@ func (s *sanitizer) object(n *node, flat []*rule, path []string) *node {
 	return clean
 }
 
-func (s *sanitizer) drop(path []string) {
+func (s *sanitiser) drop(path []string) {
 	if s.trial {
 		return
 	}
@@ -164,13 +164,13 @@ func flatten(rules []*rule, n *node, choose func(alternatives []*rule, n *node) 
 func everything(alternatives []*rule, _ *node) []*rule { return alternatives }
 
 // choose picks the alternatives that the value keeps to once sanitised by them.
-func (s *sanitizer) choose(alternatives []*rule, n *node) []*rule {
+func (s *sanitiser) choose(alternatives []*rule, n *node) []*rule {
 	var kept []*rule
 	for _, alt := range alternatives {
 		if s.steps > maxSteps {
 			return alternatives
 		}
-		trial := sanitizer{steps: s.steps, trial: true}
+		trial := sanitiser{steps: s.steps, trial: true}
 		clean := trial.value(n, []*rule{alt}, nil)
 		v := validator{steps: trial.steps}
 		if v.check(alt, clean, 0) == nil {
