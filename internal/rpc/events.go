@@ -1,0 +1,120 @@
+package rpc
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+)
+
+// An Event is one server-sent event. Its parts are the caller's to keep.
+type Event struct {
+	Raw  []byte // the event as it was sent, with the empty line that ends it
+	Name string // empty means "message"
+	ID   string
+	Data []byte
+}
+
+// Events reads server-sent events.
+type Events struct {
+	r   *bufio.Reader
+	max int
+}
+
+// NewEvents reads from r and keeps no event longer than max.
+func NewEvents(r io.Reader, max int) *Events {
+	return &Events{r: bufio.NewReaderSize(r, 16<<10), max: max}
+}
+
+// Next returns the next event. An event without data, such as a comment that
+// keeps the connection alive, is returned too: its Data is nil. An event that
+// the end of the stream cut off is dropped, as the format demands.
+func (e *Events) Next() (Event, error) {
+	raw, err := e.block()
+	if err != nil {
+		return Event{}, err
+	}
+	return parseEvent(raw), nil
+}
+
+// block reads up to and with the next empty line.
+func (e *Events) block() ([]byte, error) {
+	var raw []byte
+	start, long := 0, false // where the current line begins
+	for {
+		part, err := e.r.ReadSlice('\n')
+		if long = long || len(raw)+len(part) > e.max; long {
+			raw, start = append(raw[:0], part...), 0
+		} else {
+			raw = append(raw, part...)
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if empty := len(bytes.TrimRight(raw[start:], "\r\n")) == 0; empty {
+			if long {
+				return nil, ErrLong
+			}
+			return raw, nil
+		}
+		start = len(raw)
+	}
+}
+
+func parseEvent(raw []byte) Event {
+	ev := Event{Raw: raw}
+	lines := 0
+	for line := range bytes.Lines(raw) {
+		name, value, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(name) {
+		case "event":
+			ev.Name = string(value)
+		case "id":
+			ev.ID = string(value)
+		case "data":
+			if lines++; lines == 1 {
+				ev.Data = value
+			} else { // rare: several data lines are one text
+				ev.Data = append(append(bytes.Clone(ev.Data), '\n'), value...)
+			}
+		}
+	}
+	return ev
+}
+
+// AppendEvent appends a message as a server-sent event. The id may be empty.
+func AppendEvent(dst []byte, id string, msg []byte) []byte {
+	if id != "" {
+		dst = append(append(append(dst, "id: "...), id...), '\n')
+	}
+	dst = append(dst, "data: "...)
+	if bytes.IndexByte(msg, '\n') < 0 && bytes.IndexByte(msg, '\r') < 0 {
+		dst = append(dst, msg...)
+	} else {
+		dst = appendOneLine(dst, msg)
+	}
+	return append(dst, "\n\n"...)
+}
+
+// appendOneLine appends a message without its line breaks: between the tokens
+// of JSON they mean nothing, inside them they cannot stand.
+func appendOneLine(dst, msg []byte) []byte {
+	for _, c := range msg {
+		if c == '\n' || c == '\r' {
+			c = ' '
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// OneLine returns the message as a single line, itself if it is one already.
+func OneLine(msg []byte) []byte {
+	if bytes.IndexByte(msg, '\n') < 0 && bytes.IndexByte(msg, '\r') < 0 {
+		return msg
+	}
+	return appendOneLine(make([]byte, 0, len(msg)), msg)
+}
