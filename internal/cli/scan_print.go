@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/annotary/annotary/internal/clients"
+	"github.com/annotary/annotary/internal/scan"
+)
+
+// shownContradictions is how many are spelled out before the rest is counted.
+const shownContradictions = 5
+
+// page is what a scan prints. Sections are apart by an empty line.
+type page struct {
+	out  bytes.Buffer
+	home string
+}
+
+// printScan writes the report for a person, 80 columns wide.
+func printScan(w io.Writer, r *scan.Report, place clients.Place) error {
+	p := &page{home: place.Home}
+	p.headline(r)
+	p.servers(r)
+	p.warnings(r)
+	p.contradictions(r)
+	p.unlisted(r)
+	p.trifecta(r)
+	p.clients(r)
+	p.problems(r)
+	p.printf("\nTry next, since %s:\n  %s\n", r.Next.Why, r.Next.Command)
+	_, err := w.Write(p.out.Bytes())
+	return err
+}
+
+func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.out, format, args...) }
+
+func (p *page) headline(r *scan.Report) {
+	s := r.Summary
+	if s.Servers == 0 {
+		p.printf("No MCP server is configured in any of the clients I know.\n")
+		return
+	}
+	p.printf("%s in %s, %s.\n", count(s.Servers, "server"), count(s.Clients, "client"), count(s.Tools, "tool"))
+	if s.Tools > 0 {
+		p.printf("%d of %d tools say what they do (%s). A model reads ≈ %s tokens of them.\n",
+			s.Annotated, s.Tools, percent(s.Annotated, s.Tools), thousands(s.Tokens))
+	}
+}
+
+func (p *page) servers(r *scan.Report) {
+	if r.Summary.Listed == 0 {
+		return
+	}
+	const form = "%s %6s %10s %13s %9s  %s\n"
+	p.printf("\n"+form, pad("SERVER", 22), "TOOLS", "ANNOTATED", "CONTRADICTED", "≈ TOKENS", "IN")
+	for _, s := range r.Servers {
+		if s.Status != scan.Listed {
+			continue
+		}
+		name := strings.Join(append([]string{s.Name}, s.AlsoNamed...), ", ")
+		p.printf(form, pad(name, 22), strconv.Itoa(s.Tools), percent(s.Annotated, s.Tools),
+			orDash(s.Contradictions), thousands(s.Tokens), clientList(s.Clients))
+	}
+}
+
+func (p *page) warnings(r *scan.Report) {
+	first := true
+	for _, s := range r.Servers {
+		for _, w := range s.Warnings {
+			p.section(&first, "Listed with a warning")
+			p.item(s.Name, w, "")
+		}
+	}
+}
+
+// section prints a heading before the first item of a section.
+func (p *page) section(first *bool, heading string) {
+	if *first {
+		p.printf("\n%s\n", heading)
+		*first = false
+	}
+}
+
+func (p *page) contradictions(r *scan.Report) {
+	if len(r.Contradictions) == 0 {
+		return
+	}
+	p.printf("\nContradicted: a tool says it is safe, its definition says otherwise\n")
+	for i, c := range r.Contradictions {
+		if i == shownContradictions {
+			p.printf("  … and %d more: annotary scan --json\n", len(r.Contradictions)-i)
+			break
+		}
+		p.item(c.Server+"/"+c.Tool, fmt.Sprintf("says %s is %s; %s", c.Hint, c.Stated, c.Why), "")
+	}
+}
+
+func (p *page) unlisted(r *scan.Report) {
+	first := true
+	for _, s := range r.Servers {
+		if s.Status == scan.Listed {
+			continue
+		}
+		p.section(&first, "Not listed")
+		problem, hint := s.Problem, s.Hint
+		if s.Status == scan.NotStarted {
+			problem, hint = problem+"; it would start: "+s.Line, "annotary scan --project starts it"
+		}
+		p.item(s.Name, problem, hint)
+	}
+}
+
+func (p *page) trifecta(r *scan.Report) {
+	t := r.Trifecta
+	if r.Summary.Listed == 0 {
+		return
+	}
+	if len(t.Possible) == 0 {
+		p.printf("\nLethal trifecta: not seen. No client has private data, strangers' words and a\nway out together, as far as the definitions tell.\n")
+		return
+	}
+	p.printf("\nLethal trifecta: possible in %s.\n", names(t.Possible))
+	p.wrapped("", "A stranger's words in one result can talk a model into sending your data away.")
+	p.leg("private data", t.Private)
+	p.leg("strangers' words", t.Strangers)
+	p.leg("a way out", t.Out)
+}
+
+func (p *page) leg(name string, legs []scan.Leg) {
+	var parts []string
+	for _, l := range legs {
+		parts = append(parts, fmt.Sprintf("%s (%s)", l.Server, count(len(l.Tools), "tool")))
+	}
+	p.item(name, strings.Join(parts, ", "), "")
+}
+
+func (p *page) clients(r *scan.Report) {
+	if r.Summary.Tools == 0 {
+		return
+	}
+	p.printf("\nWhat your clients do with these tools today, without rules of your own\n")
+	const form = "  %s %s %14s %8s %9s\n"
+	p.printf(form, pad("CLIENT", 17), pad("MODE", 18), "RUN UNASKED", "ASK", "BLOCKED")
+	for _, c := range r.Clients {
+		name := c.Name
+		for _, m := range c.Modes {
+			p.printf(form, pad(name, 17), pad(m.Mode, 18), orDash(m.Runs), orDash(m.Asks), orDash(m.Blocked))
+			name = ""
+		}
+	}
+}
+
+func (p *page) problems(r *scan.Report) {
+	first := true
+	for _, f := range r.Files {
+		if f.Problem == "" {
+			continue
+		}
+		p.section(&first, "Configurations that cannot be read in full")
+		p.item(f.Path, f.Problem, "")
+	}
+}
+
+// item prints a name and what there is to say about it, indented.
+func (p *page) item(name, text, hint string) {
+	const indent = 22
+	name = pad(p.short(name), indent-3)
+	if utf8.RuneCountInString(name) > indent-3 {
+		p.printf("  %s\n", name)
+		name = strings.Repeat(" ", indent-3)
+	}
+	p.wrapped("  "+name+" ", p.short(text))
+	if hint != "" {
+		p.wrapped(strings.Repeat(" ", indent)+"hint: ", p.short(hint))
+	}
+}
+
+// wrapped prints text after a lead, broken at spaces, with further lines below
+// the first word.
+func (p *page) wrapped(lead, text string) {
+	left := utf8.RuneCountInString(lead)
+	column := left
+	p.printf("%s", lead)
+	for i, word := range strings.Fields(cut(text, 1000)) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case column+1+n > tableWidth:
+			p.printf("\n%s", strings.Repeat(" ", left))
+			column = left
+		default:
+			p.printf(" ")
+			column++
+		}
+		p.printf("%s", word)
+		column += n
+	}
+	p.printf("\n")
+}
+
+// short writes the home folder as people do.
+func (p *page) short(text string) string {
+	if p.home == "" || p.home == "/" {
+		return text
+	}
+	return strings.ReplaceAll(text, p.home+"/", "~/")
+}
+
+// pad makes a cell as wide as asked, cut if need be.
+func pad(cell string, width int) string {
+	cell = cut(cell, width)
+	return cell + strings.Repeat(" ", width-utf8.RuneCountInString(cell))
+}
+
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func percent(part, whole int) string {
+	if whole == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%d %%", 100*part/whole)
+}
+
+func orDash(n int) string {
+	if n == 0 {
+		return "–"
+	}
+	return strconv.Itoa(n)
+}
+
+// thousands writes a number in groups of three digits.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func names(ids []clients.ID) string {
+	var list []string
+	for _, id := range ids {
+		list = append(list, id.Name())
+	}
+	return strings.Join(list, ", ")
+}
+
+// clientList names the first client and counts the others.
+func clientList(ids []clients.ID) string {
+	if len(ids) == 1 {
+		return ids[0].Name()
+	}
+	return fmt.Sprintf("%s +%d", ids[0].Name(), len(ids)-1)
+}
