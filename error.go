@@ -22,6 +22,8 @@ const (
 	CodeOpenWorld    Code = "open_world"   // it reaches the open world
 	CodePolicy       Code = "policy"       // a policy of the operator's
 	CodePolicyError  Code = "policy_error" // a policy could not be evaluated
+	CodeForged       Code = "forged"       // a signature is not of a known key
+	CodeForked       Code = "log_forked"   // the log has two histories
 )
 
 // An Error has a code for machines, a sentence for whoever asked, and a cause
