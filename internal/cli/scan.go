@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -73,9 +74,14 @@ func runScan(ctx context.Context, o scanOptions) error {
 		enc := json.NewEncoder(o.streams.Out)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
-		return enc.Encode(report)
+		err = enc.Encode(report)
+	} else {
+		err = printScan(o.streams.Out, &report, place)
 	}
-	return printScan(o.streams.Out, &report, place)
+	if err == nil && ctx.Err() != nil {
+		err = errors.New("the scan was interrupted")
+	}
+	return err
 }
 
 // thisPlace is the home, project and environment of whoever runs us.

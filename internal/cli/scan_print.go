@@ -32,7 +32,7 @@ func printScan(w io.Writer, r *scan.Report, place clients.Place) error {
 	p.trifecta(r)
 	p.clients(r)
 	p.problems(r)
-	p.printf("\nTry next, since %s:\n  %s\n", r.Next.Why, r.Next.Command)
+	p.printf("\nTry next (%s):\n  %s\n", r.Next.Why, r.Next.Command)
 	_, err := w.Write(p.out.Bytes())
 	return err
 }
@@ -45,7 +45,8 @@ func (p *page) headline(r *scan.Report) {
 		p.printf("No MCP server is configured in any of the clients I know.\n")
 		return
 	}
-	p.printf("%s in %s, %s.\n", count(s.Servers, "server"), count(s.Clients, "client"), count(s.Tools, "tool"))
+	p.printf("%s in %s, %d listed: %s.\n",
+		count(s.Servers, "server"), count(s.Clients, "client"), s.Listed, count(s.Tools, "tool"))
 	if s.Tools > 0 {
 		p.printf("%d of %d tools say what they do (%s). A model reads ≈ %s tokens of them.\n",
 			s.Annotated, s.Tools, percent(s.Annotated, s.Tools), thousands(s.Tokens))
@@ -147,6 +148,9 @@ func (p *page) clients(r *scan.Report) {
 	const form = "  %s %s %14s %8s %9s\n"
 	p.printf(form, pad("CLIENT", 17), pad("MODE", 18), "RUN UNASKED", "ASK", "BLOCKED")
 	for _, c := range r.Clients {
+		if c.Tools == 0 {
+			continue
+		}
 		name := c.Name
 		for _, m := range c.Modes {
 			p.printf(form, pad(name, 17), pad(m.Mode, 18), orDash(m.Runs), orDash(m.Asks), orDash(m.Blocked))

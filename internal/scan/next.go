@@ -27,7 +27,7 @@ func next(r *Report) Next {
 		return Next{"annotary scan --project", "this project brings servers along that were not started"}
 	}
 	if s := has(r.Servers, Listed); s != nil {
-		return Next{"annotary tools " + typed(s.args), "it shows each tool and who vouches for what"}
+		return Next{"annotary tools " + typed(s.args), "each tool, and who vouches for what it does"}
 	}
 	if s := has(r.Servers, Failed); s != nil {
 		return Next{"annotary scan --timeout 60s", "a first start may take longer than this one had"}

@@ -68,13 +68,13 @@ func failed(s *clients.Server, l upstream.Listing, err error, opts Options) Outc
 		o.Problem, o.Hint = s.Launch.Command+" may not be executed", "chmod +x it, or correct the entry in "+s.File
 	case errors.Is(err, context.DeadlineExceeded):
 		o.Problem = fmt.Sprintf("no answer within %s", opts.Timeout)
-		o.Hint = "a first start may download a package: try --timeout 60s"
+		o.Hint = "a first start may download: try --timeout 60s"
 	case errors.Is(err, context.Canceled):
 		o.Problem = "the scan was interrupted"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		o.Problem, o.Hint = "nobody listens at "+s.Line(), "start it, or remove the entry from "+s.File
 	case errors.As(err, &exit):
-		o.Problem, o.Hint = "it stopped: "+exit.String(), "run it by hand: "+s.Line()
+		o.Problem, o.Hint = "it stopped: "+exit.String(), "run it by hand, see its entry in "+s.File
 	default:
 		o.Problem, o.Hint = cause(err), "is it an MCP server? see its entry in "+s.File
 	}

@@ -176,7 +176,7 @@ func TestFailed(t *testing.T) {
 		{"not-executable", &fs.PathError{Op: "fork/exec", Path: "/x", Err: fs.ErrPermission}, Failed, "may not be executed", "chmod +x"},
 		{"time-out", context.DeadlineExceeded, Failed, "no answer within 20s", "--timeout 60s"},
 		{"interrupted", context.Canceled, Failed, "interrupted", ""},
-		{"exit", fmt.Errorf("the server stopped: %w", exit), Failed, "it stopped: exit status 3", "run it by hand: x-mcp"},
+		{"exit", fmt.Errorf("the server stopped: %w", exit), Failed, "it stopped: exit status 3", "run it by hand, see its entry in /f"},
 		{"other", errors.New("it answered HTTP 500"), Failed, "HTTP 500", "is it an MCP server?"},
 	}
 	server := &clients.Server{Client: clients.ClaudeCode, File: "/f", Transport: clients.Stdio, Command: "x-mcp"}
