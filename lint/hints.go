@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/annotary/annotary"
@@ -178,8 +179,8 @@ func (p *pass) misspelt() []stray {
 
 // misplaced returns the hints beside annotations, or in _meta.
 func (p *pass) misplaced() []stray {
-	exact := func(n annotary.HintName, name string) bool { return strings.HasSuffix(fold(name), "hint") && fold(n.Wire()) == fold(name) }
-	return append(straysIn("", p.Raw, exact), straysIn("/_meta", strict.Get(p.Raw, "_meta"), exact)...)
+	isHint := func(n annotary.HintName, name string) bool { return fold(name) == fold(n.Wire()) }
+	return slices.Concat(straysIn("", p.Raw, isHint), straysIn("/_meta", strict.Get(p.Raw, "_meta"), isHint))
 }
 
 func straysIn(at string, object []byte, counts func(annotary.HintName, string) bool) []stray {
