@@ -54,7 +54,7 @@ func (p *pass) repair() Repair {
 	p.entitle(&r)
 	p.patchAnnotations(&r)
 	p.patchTitle(&r)
-	for _, s := range slices.Concat(p.misspelt(), p.misplaced()) {
+	for _, s := range slices.Concat(p.misspelt, p.misplaced) {
 		r.Ops = append(r.Ops, Op{Op: "remove", Path: s.at})
 	}
 	p.patchAssumed(&r)
@@ -83,7 +83,7 @@ func (p *pass) intended(n annotary.HintName) annotary.Value {
 	if v := p.Stated[n].Value(); v != annotary.Unknown {
 		return v
 	}
-	for _, s := range slices.Concat(p.misspelt(), p.misplaced()) {
+	for _, s := range slices.Concat(p.misspelt, p.misplaced) {
 		switch kind := strict.KindOf(s.raw); {
 		case s.hint != n:
 		case kind == strict.True:

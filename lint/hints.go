@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/annotary/annotary"
@@ -77,7 +76,7 @@ func (p *pass) annotated() bool {
 
 // strays reports whether a hint is written where or how no client reads it.
 // Then that is the finding, and not that the hint is missing.
-func (p *pass) strays() bool { return len(p.misspelt()) > 0 || len(p.misplaced()) > 0 }
+func (p *pass) strays() bool { return len(p.misspelt)+len(p.misplaced) > 0 }
 
 func annotationsMissing(p *pass) []Finding {
 	if p.annotated() || p.strays() {
@@ -151,11 +150,11 @@ type stray struct {
 }
 
 func hintMisspelt(p *pass) []Finding {
-	return strayFindings(p.misspelt(), "is not a name clients know")
+	return strayFindings(p.misspelt, "is not a name clients know")
 }
 
 func hintMisplaced(p *pass) []Finding {
-	return strayFindings(p.misplaced(), "is not where clients look")
+	return strayFindings(p.misplaced, "is not where clients look")
 }
 
 func strayFindings(strays []stray, what string) []Finding {
@@ -169,25 +168,24 @@ func strayFindings(strays []stray, what string) []Finding {
 	return all
 }
 
-// misspelt returns the members of annotations that mean a hint in another
+// misspeltIn returns the members of annotations that mean a hint in another
 // spelling, such as read_only_hint or readOnly.
-func (p *pass) misspelt() []stray {
-	return straysIn("/annotations", strict.Get(p.Raw, "annotations"), func(n annotary.HintName, name string) bool {
-		return name != n.Wire()
-	})
-}
-
-// misplaced returns the hints beside annotations, or in _meta.
-func (p *pass) misplaced() []stray {
-	isHint := func(n annotary.HintName, name string) bool { return fold(name) == fold(n.Wire()) }
-	return slices.Concat(straysIn("", p.Raw, isHint), straysIn("/_meta", strict.Get(p.Raw, "_meta"), isHint))
-}
-
-func straysIn(at string, object []byte, counts func(annotary.HintName, string) bool) []stray {
+func misspeltIn(definition []byte) []stray {
 	var all []stray
-	for name, raw := range strict.Members(object) {
-		for _, n := range specHints {
-			if f := fold(name); (f == fold(n.Wire()) || f == fold(n.String())) && counts(n, name) {
+	for name, raw := range strict.Members(strict.Get(definition, "annotations")) {
+		if n, ok := hintOf(strings.TrimSuffix(fold(name), "hint") + "hint"); ok && name != n.Wire() {
+			all = append(all, stray{"/annotations/" + escape(name), name, n, raw})
+		}
+	}
+	return all
+}
+
+// misplacedIn returns the hints beside annotations, or in _meta.
+func misplacedIn(definition []byte) []stray {
+	var all []stray
+	for _, at := range []string{"", "/_meta"} {
+		for name, raw := range strict.Members(strict.At(definition, at)) {
+			if n, ok := hintOf(fold(name)); ok {
 				all = append(all, stray{at + "/" + escape(name), name, n, raw})
 			}
 		}
@@ -195,10 +193,20 @@ func straysIn(at string, object []byte, counts func(annotary.HintName, string) b
 	return all
 }
 
-// fold makes spellings of one name equal: read_only_hint, readonlyHint.
-func fold(s string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
+// hintOf returns the hint whose folded name this is.
+func hintOf(folded string) (annotary.HintName, bool) {
+	for _, n := range specHints {
+		if folded == strings.ToLower(n.Wire()) {
+			return n, true
+		}
+	}
+	return 0, false
 }
+
+// fold makes spellings of one name equal: read_only_hint, readonlyHint.
+func fold(s string) string { return strings.ToLower(separators.Replace(s)) }
+
+var separators = strings.NewReplacer("_", "", "-", "")
 
 func hintAssumed(p *pass) []Finding {
 	var names []string

@@ -168,13 +168,16 @@ type pass struct {
 	index  int
 	claims derive.Claims
 	list   *list
+
+	misspelt, misplaced []stray // hints no client reads
 }
 
 func newList(tools []annotary.Tool, profile Profile) *list {
 	l := &list{profile: profile, passes: make([]pass, len(tools)), first: map[string]int{}}
 	claims := derive.Tools(tools)
 	for i := range tools {
-		l.passes[i] = pass{Tool: &tools[i], index: i, claims: claims[i], list: l}
+		raw := tools[i].Raw
+		l.passes[i] = pass{&tools[i], i, claims[i], l, misspeltIn(raw), misplacedIn(raw)}
 		if _, ok := l.first[tools[i].Name]; !ok {
 			l.first[tools[i].Name] = i
 		}

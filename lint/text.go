@@ -82,44 +82,69 @@ func isHidden(r, before, after rune) bool {
 // the Arabic number sign.
 var prefixMarks = unicode.Prepended_Concatenation_Mark
 
-// An address is a way of speaking to the model that no description needs.
+// An address is a way of speaking to the model that no description needs. The
+// pattern is tried only on definitions that have the clue, in any case.
 type address struct {
 	what    string
+	clue    string
 	pattern *regexp.Regexp
 }
 
 var addresses = []address{
-	{"asks to keep something from the user", regexp.MustCompile(
-		`(?i)\b(?:do not|don't|never|must not|should not) (?:tell|inform|notify|alert|mention|reveal|disclose|show)(?: (?:this|it|that|anything|any of this))?(?: to)? the (?:user|human)\b(?: (?:about|that|of|what|why|you)\b|[.!,;]|$)`)},
-	{"asks to act without the user's knowledge", regexp.MustCompile(
-		`(?i)\b(?:secretly|covertly|without the user'?s? (?:knowledge|knowing|noticing|being aware))\b`)},
-	{"asks to override other instructions", regexp.MustCompile(
-		`(?i)\b(?:ignore|disregard|forget|override) (?:all |any |the |your |these |of )*(?:previous|prior|earlier|above|preceding|system|other|existing) (?:instruction|prompt|rule|message|guideline|directive)s?\b`)},
-	{"poses as the system", regexp.MustCompile(
-		`(?i)<\s*(?:important|system|secret|instructions?|admin|system[-_ ]?(?:prompt|message|reminder))\s*>|\[\s*(?:system|inst)\s*\]`)},
-	{"speaks for other tools", regexp.MustCompile(
-		`(?i)\b(?:before|after|instead of) (?:using|calling|invoking|running) (?:any|all|every) other tools?\b|\bdo not (?:use|call) any other tools?\b`)},
-	{"gives the model a role", regexp.MustCompile(
+	{"asks to keep something from the user", "the user", regexp.MustCompile(
+		`(?i)\b(?:do not|don't|never|must not|should not) (?:tell|inform|notify|alert|mention|reveal|disclose|show)(?: (?:this|it|that|anything|any of this))?(?: to)? the user\b(?: (?:about|that|of|what|why|you)\b|[.!,;]|$)`)},
+	{"asks to act without the user's knowledge", "without the user", regexp.MustCompile(
+		`(?i)\bwithout the user'?s? (?:knowledge|knowing|noticing|being aware)\b`)},
+	{"asks to act in secret", "secretly", regexp.MustCompile(`(?i)\bsecretly\b`)},
+	{"asks to override other instructions", "ignore", regexp.MustCompile(
+		`(?i)\bignore ` + overridden)},
+	{"asks to override other instructions", "disregard", regexp.MustCompile(
+		`(?i)\bdisregard ` + overridden)},
+	{"poses as the system", "<important>", regexp.MustCompile(`(?i)<important>`)},
+	{"poses as the system", "<system", regexp.MustCompile(`(?i)<system(?:[-_ ](?:prompt|message|reminder))?>`)},
+	{"poses as the system", "[system]", regexp.MustCompile(`(?i)\[system\]`)},
+	{"speaks for other tools", "other ", regexp.MustCompile(
+		`(?i)\b(?:before|after|instead of) (?:using|calling|invoking|running) (?:any|all|every) other tools?\b|` +
+			`\b(?:do not|must not) (?:use|call|invoke) (?:any )?other (?:[a-z]+ )?tools?\b`)},
+	{"speaks for other tools", " this tool ", regexp.MustCompile(
+		`(?i)\b(?:must|always) (?:call|use|invoke|run) this tool (?:first\b|before (?:any|all|every)\b)`)},
+	{"gives the model a role", "you are ", regexp.MustCompile(
 		`(?i)\byou are (?:now )?(?:an?|the) (?:[a-z]+ ){0,3}(?:ai|assistant|agent|model|llm|chatbot)\b`)},
+	{"gives the model orders", "llm ", regexp.MustCompile(`(?i)\bthe llm ` + ordered)},
+	{"gives the model orders", "ai ", regexp.MustCompile(`(?i)\bai (?:agent|assistant|model)s? ` + ordered)},
 }
 
+const (
+	overridden = `(?:all |any |the |your |these |of )*(?:previous|prior|earlier|above|preceding|system|other|existing) (?:instruction|prompt|rule|message|guideline|directive)s?\b`
+	ordered    = `(?:must|shall|should (?:always|never|strictly|automatically))(?: not| never| always)? (?:call|use|invoke|run|follow|obey|ensure|validate|refine|suggest|execute|ignore|send|include)\b`
+)
+
 func textAddressesModel(p *pass) []Finding {
+	lower := strings.ToLower(string(p.Raw))
 	var all []Finding
-	for at, raw := range strict.Leaves(p.Raw) {
-		if !isProse(at) {
+	for _, a := range addresses {
+		if !strings.Contains(lower, a.clue) {
 			continue
 		}
-		text, _ := strict.Text(raw)
-		for _, a := range addresses {
-			if hit := a.pattern.FindString(text); hit != "" {
+		for at, raw := range strict.Leaves(p.Raw) {
+			if hit := a.in(at, raw); hit != "" {
 				all = append(all, Finding{
-					At: at, Message: "has text that " + a.what, Evidence: quote(strings.TrimSpace(hit)) + " in " + at,
+					At: at, Message: "has text that " + a.what, Evidence: quote(hit) + " in " + at,
 					Fix: "say what the tool does, and leave out the rest",
 				})
 			}
 		}
 	}
 	return all
+}
+
+// in returns what speaks to the model in the text at the pointer.
+func (a *address) in(at string, raw []byte) string {
+	if !isProse(at) {
+		return ""
+	}
+	text, _ := strict.Text(raw)
+	return a.pattern.FindString(text)
 }
 
 // isProse reports whether the member at the pointer is text for a reader.
