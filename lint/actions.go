@@ -42,7 +42,7 @@ func catchAll(p *pass) []Finding {
 			continue
 		}
 		return one(Finding{
-			At:       "/inputSchema/properties/" + escape(name),
+			At:       "/inputSchema/properties/" + strict.EscapePointer(name),
 			Message:  fmt.Sprintf("mixes reading and writing behind the parameter %s", name),
 			Evidence: fmt.Sprintf("%s reads, %s writes", some(reads), some(writes)),
 			Fix:      "make one tool per action, or one for reading and one for writing",

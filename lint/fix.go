@@ -246,7 +246,7 @@ func set(object []byte, at, name string, value []byte) Op {
 	if strict.Get(object, name) != nil {
 		op = "replace"
 	}
-	return Op{Op: op, Path: at + escape(name), Value: value}
+	return Op{Op: op, Path: at + strict.EscapePointer(name), Value: value}
 }
 
 // Patch joins repairs into one JSON Patch against the document whose list of

@@ -67,15 +67,15 @@ func findHeaders(schema []byte, at, param string, reachable bool, all *[]header)
 			*all = append(*all, header{at, param, schema, raw, reachable && param != ""})
 		case name == "properties":
 			for sub, s := range strict.Members(raw) {
-				findHeaders(s, at+"/properties/"+escape(sub), sub, reachable, all)
+				findHeaders(s, at+"/properties/"+strict.EscapePointer(sub), sub, reachable, all)
 			}
 		case name == "default", name == "examples", name == "enum", name == "const":
 			// data, not schemas
 		case strict.KindOf(raw) == strict.Object:
-			findHeaders(raw, at+"/"+escape(name), param, false, all)
+			findHeaders(raw, at+"/"+strict.EscapePointer(name), param, false, all)
 		case strict.KindOf(raw) == strict.Array:
 			for i, s := range strict.Elements(raw) {
-				findHeaders(s, fmt.Sprintf("%s/%s/%d", at, escape(name), i), param, false, all)
+				findHeaders(s, fmt.Sprintf("%s/%s/%d", at, strict.EscapePointer(name), i), param, false, all)
 			}
 		}
 	}

@@ -174,7 +174,7 @@ func misspeltIn(definition []byte) []stray {
 	var all []stray
 	for name, raw := range strict.Members(strict.Get(definition, "annotations")) {
 		if n, ok := hintOf(strings.TrimSuffix(fold(name), "hint") + "hint"); ok && name != n.Wire() {
-			all = append(all, stray{"/annotations/" + escape(name), name, n, raw})
+			all = append(all, stray{"/annotations/" + strict.EscapePointer(name), name, n, raw})
 		}
 	}
 	return all
@@ -186,7 +186,7 @@ func misplacedIn(definition []byte) []stray {
 	for _, at := range []string{"", "/_meta"} {
 		for name, raw := range strict.Members(strict.At(definition, at)) {
 			if n, ok := hintOf(fold(name)); ok {
-				all = append(all, stray{at + "/" + escape(name), name, n, raw})
+				all = append(all, stray{at + "/" + strict.EscapePointer(name), name, n, raw})
 			}
 		}
 	}
@@ -220,7 +220,7 @@ func hintAssumed(p *pass) []Finding {
 	}
 	list := strings.Join(names, ", ")
 	return one(Finding{
-		At: "/_meta/" + escape(MetaAssumed), Message: "was fixed with the worst assumed for " + list,
+		At: "/_meta/" + strict.EscapePointer(MetaAssumed), Message: "was fixed with the worst assumed for " + list,
 		Fix: "check " + list + ", then remove " + MetaAssumed + " from _meta",
 	})
 }

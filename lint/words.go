@@ -9,11 +9,6 @@ import (
 	"github.com/annotary/annotary/derive"
 )
 
-// escape makes one part of a JSON Pointer of a member's name.
-func escape(name string) string { return pointerEscapes.Replace(name) }
-
-var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
-
 // quote shows a text in a finding, on one line and bounded.
 func quote(s string) string { return strconv.Quote(short([]byte(s))) }
 
