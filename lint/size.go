@@ -31,20 +31,20 @@ var sizeRules = []Rule{
 	},
 }
 
-// Tokens estimates what a definition costs a model's context: a quarter of its
-// bytes without white space around values. Print it with ≈.
-func Tokens(t *annotary.Tool) int {
+// tokens estimates what the definition costs a model's context, white space
+// between values left out.
+func (p *pass) tokens() int {
 	var b bytes.Buffer
-	if err := json.Compact(&b, t.Raw); err != nil {
-		return (len(t.Raw) + 3) / 4
+	if err := json.Compact(&b, p.Raw); err != nil {
+		return annotary.Tokens(len(p.Raw))
 	}
-	return (b.Len() + 3) / 4
+	return annotary.Tokens(b.Len())
 }
 
 func (l *list) tokens() int {
 	sum := 0
 	for i := range l.passes {
-		sum += Tokens(l.passes[i].Tool)
+		sum += l.passes[i].tokens()
 	}
 	return sum
 }
@@ -61,7 +61,7 @@ func listLarge(l *list) []Finding {
 }
 
 func toolLarge(p *pass) []Finding {
-	n := Tokens(p.Tool)
+	n := p.tokens()
 	if n <= maxToolTokens {
 		return nil
 	}

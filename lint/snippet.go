@@ -40,7 +40,7 @@ func WriteSnippets(w io.Writer, repairs []Repair, language string) error {
 
 // heading is the comment above a snippet.
 func (r *Repair) heading(mark string) string {
-	s := fmt.Sprintf("%s %s", mark, oneLine(r.Tool))
+	s := fmt.Sprintf("%s %s", mark, Printable(r.Tool))
 	if len(r.Assumed) == 0 {
 		return s + "\n"
 	}

@@ -58,7 +58,7 @@ func grouped(findings []Finding) []group {
 func (g *group) write(b *strings.Builder) {
 	fmt.Fprintf(b, "%-*s%s\n", tableIndent, g.Severity, g.Rule)
 	line := func(s string) {
-		fmt.Fprintf(b, "%*s%s\n", tableIndent, "", wrap(oneLine(s), tableWidth-tableIndent, tableIndent))
+		fmt.Fprintf(b, "%*s%s\n", tableIndent, "", wrap(Printable(s), tableWidth-tableIndent, tableIndent))
 	}
 	if len(g.tools) > 0 {
 		line(g.names() + " " + g.Message)
@@ -83,7 +83,7 @@ func (g *group) names() string {
 }
 
 func summary(r *Report, src Source) string {
-	s := fmt.Sprintf("%s: %s, %d with hints, ≈%s tokens", oneLine(src.Name), plural(r.Tools, "tool"), r.Annotated, thousands(r.Tokens))
+	s := fmt.Sprintf("%s: %s, %d with hints, ≈%s tokens", Printable(src.Name), plural(r.Tools, "tool"), r.Annotated, thousands(r.Tokens))
 	if len(r.Findings) == 0 {
 		return s + fmt.Sprintf("; nothing found (profile %s)", r.Profile)
 	}
@@ -98,9 +98,9 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// oneLine makes a stranger's text safe for a terminal: one line, nothing
+// Printable makes a stranger's text safe for a terminal: one line, nothing
 // invisible, nothing that moves the cursor.
-func oneLine(s string) string {
+func Printable(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {

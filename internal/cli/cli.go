@@ -12,6 +12,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -87,6 +88,8 @@ func newRootCmd(s *Streams) *cobra.Command {
 	root.AddCommand(newDeriveCmd(s))
 	root.AddCommand(newScanCmd(s))
 	root.AddCommand(newCompletionCmd(s))
+	root.AddCommand(newLintCmd(s))
+	root.AddCommand(newToolsCmd(s))
 	root.AddCommand(newVersionCmd(s))
 	addGroups(root)
 	wrapFlags(root)
@@ -145,6 +148,15 @@ func report(w io.Writer, err error) {
 	if e, ok := errors.AsType[*annotary.Error](err); ok && e.Hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", e.Hint)
 	}
+}
+
+// printJSON writes v the way every command does: indented, nothing escaped that
+// JSON does not want escaped.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }
 
 // exitCode is the one place where codes become exit codes.

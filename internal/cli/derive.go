@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -117,10 +116,7 @@ func printDerivedJSON(w io.Writer, derived []derivedTool) error {
 			out.Tools[i].Hints[c.Hint.String()] = derivedHint{c.Value, c.Confidence, c.Why}
 		}
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(out)
+	return printJSON(w, out)
 }
 
 func printDerivedTable(w io.Writer, derived []derivedTool) error {

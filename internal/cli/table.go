@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/annotary/annotary/lint"
 )
 
 // tableWidth is the width every table fits: a terminal of the usual size.
@@ -45,12 +47,7 @@ func writeTable(w io.Writer, header []string, rows [][]string) error {
 // cut shortens a cell to the width and keeps it on one line: what a stranger
 // named a tool must not draw on the terminal.
 func cut(cell string, width int) string {
-	cell = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, cell)
+	cell = lint.Printable(cell)
 	if utf8.RuneCountInString(cell) <= width {
 		return cell
 	}

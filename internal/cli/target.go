@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/upstream"
+	"github.com/annotary/annotary/lint"
+)
+
+// targetHelp says in a command's help what a target is.
+const targetHelp = "TARGET is a saved tools/list answer (a file, - for standard input) or the URL\n" +
+	"of a server; after -- stands the command that starts one. No tool is called."
+
+// A target is where a list of tools comes from: exactly one of the three.
+type target struct {
+	file    string
+	url     string
+	command []string
+}
+
+// oneTarget reads the arguments of a command that looks at one server.
+func oneTarget(cmd *cobra.Command, args []string) (target, error) {
+	targets, err := manyTargets(cmd, args)
+	if err != nil {
+		return target{}, err
+	}
+	if len(targets) != 1 {
+		return target{}, usageError(cmd, fmt.Errorf("give one target, not %d", len(targets)))
+	}
+	return targets[0], nil
+}
+
+// manyTargets reads the arguments of a command that looks at several.
+func manyTargets(cmd *cobra.Command, args []string) ([]target, error) {
+	var command []string
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		args, command = args[:dash], args[dash:]
+		if len(command) == 0 {
+			return nil, usageError(cmd, fmt.Errorf("no command after --"))
+		}
+	}
+	var targets []target
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://") {
+			targets = append(targets, target{url: arg})
+		} else {
+			targets = append(targets, target{file: arg})
+		}
+	}
+	if command != nil {
+		targets = append(targets, target{command: command})
+	}
+	if len(targets) == 0 {
+		return nil, usageError(cmd, fmt.Errorf("no target given"))
+	}
+	return targets, nil
+}
+
+// A listing is the tools of one target, and where they came from.
+type listing struct {
+	server string // a name for it
+	tools  []annotary.Tool
+	source lint.Source
+}
+
+// load reads the tools. What a server warns of goes to standard error.
+func (t target) load(ctx context.Context, s *Streams) (listing, error) {
+	if t.file != "" {
+		return t.loadFile(s)
+	}
+	up := upstream.Target{URL: t.url}
+	if t.command != nil {
+		up = upstream.Target{Command: t.command[0], Args: t.command[1:]}
+	}
+	got, err := upstream.List(ctx, up, upstream.Options{})
+	if err != nil {
+		return listing{}, err
+	}
+	for _, warning := range got.Warnings {
+		fmt.Fprintf(s.Err, "annotary: %s\n", lint.Printable(warning))
+	}
+	return listing{t.serverName(got.Server.Name), got.Tools, lint.Live(t.String())}, nil
+}
+
+func (t target) loadFile(s *Streams) (listing, error) {
+	raw, err := readInput(s, t.file)
+	if err != nil {
+		return listing{}, err
+	}
+	tools, err := annotary.ParseTools(raw)
+	if err != nil {
+		return listing{}, err
+	}
+	return listing{t.serverName(""), tools, lint.File(t.String(), raw, tools)}, nil
+}
+
+// String names the target for people.
+func (t target) String() string {
+	switch {
+	case t.file == "-":
+		return "standard input"
+	case t.file != "":
+		return t.file
+	case t.url != "":
+		return t.url
+	default:
+		return strings.Join(t.command, " ")
+	}
+}
+
+// serverName is what we call the server: what it calls itself, else what it
+// was reached by.
+func (t target) serverName(itself string) string {
+	if itself != "" {
+		return itself
+	}
+	if u, err := url.Parse(t.url); err == nil && u.Host != "" {
+		return u.Host
+	}
+	base := filepath.Base(t.file)
+	if t.command != nil {
+		base = filepath.Base(t.command[0])
+	}
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
