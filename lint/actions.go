@@ -92,7 +92,7 @@ func sortActions(actions []string) (reads, writes []string) {
 // stable id or key in the schema, or a verb that sets.
 func idempotentUnstated(p *pass) []Finding {
 	c := p.claims[annotary.Idempotent]
-	if !p.repeatableWrite() || p.Stated[annotary.Idempotent] != annotary.StatedAbsent {
+	if p.Stated[annotary.ReadOnly] != annotary.StatedFalse || p.Stated[annotary.Idempotent] != annotary.StatedAbsent || !p.repeatable() {
 		return nil
 	}
 	return one(Finding{
@@ -101,9 +101,8 @@ func idempotentUnstated(p *pass) []Finding {
 	})
 }
 
-// repeatableWrite reports whether the tool declares itself a writer and its
-// definition shows that a call can be repeated.
-func (p *pass) repeatableWrite() bool {
-	c := p.claims[annotary.Idempotent]
-	return p.Stated[annotary.ReadOnly] == annotary.StatedFalse && c.Value == annotary.Yes && c.Confidence >= doubtConfidence
+// repeatable reports whether the definition shows a write that a second call
+// would not add to.
+func (p *pass) repeatable() bool {
+	return p.shows(annotary.Idempotent) == annotary.Yes && p.claims[annotary.ReadOnly].Value != annotary.Yes
 }

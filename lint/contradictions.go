@@ -116,7 +116,7 @@ func contradiction(n annotary.HintName) func(*pass) []Finding {
 		if !p.contradicted(n) || p.moot(n) {
 			return nil
 		}
-		return one(p.disagreement(n, "says %s: %s, but %s"))
+		return one(p.disagreement(n, "says %s: %s, but it is not so"))
 	}
 }
 
@@ -126,7 +126,7 @@ func doubt(n annotary.HintName) func(*pass) []Finding {
 		if !p.saysSafe(n) || p.moot(n) || sure < doubtConfidence || sure >= annotary.ContradictionConfidence {
 			return nil
 		}
-		return one(p.disagreement(n, "says %s: %s, though %s"))
+		return one(p.disagreement(n, "says %s: %s, which is doubtful"))
 	}
 }
 
@@ -135,7 +135,7 @@ func (p *pass) disagreement(n annotary.HintName, form string) Finding {
 	c := p.claims[n]
 	return Finding{
 		At:       "/annotations/" + n.Wire(),
-		Message:  fmt.Sprintf(form, n.Wire(), p.Stated[n], c.Why),
+		Message:  fmt.Sprintf(form, n.Wire(), p.Stated[n]),
 		Evidence: fmt.Sprintf("%s (confidence %.2f)", c.Why, c.Confidence),
 		Fix:      fmt.Sprintf("set %s to %s", n.Wire(), n.Dangerous()),
 	}
@@ -149,7 +149,7 @@ func needlessCaution(p *pass) []Finding {
 		return nil
 	}
 	return one(Finding{
-		At: "/annotations/readOnlyHint", Message: "says readOnlyHint: false, though " + c.Why,
+		At: "/annotations/readOnlyHint", Message: "says readOnlyHint: false, yet seems to read only",
 		Evidence: fmt.Sprintf("%s (confidence %.2f)", c.Why, c.Confidence),
 		Fix:      "if it changes nothing, set readOnlyHint to true",
 	})

@@ -126,7 +126,7 @@ func (p *pass) settleHint(r *Repair, n annotary.HintName, said bool) {
 		*v = n.Safe()
 	case wanted:
 		p.fill(r, n)
-	case n == annotary.Idempotent && !reads && p.shows(n) == annotary.Yes:
+	case n == annotary.Idempotent && !reads && p.repeatable():
 		*v = annotary.Yes // see idempotent-unstated
 	}
 }

@@ -52,28 +52,6 @@ var examples = []struct {
 		},
 	},
 	{
-		rule: "contradiction-read-only",
-		bad: []string{
-			`{"name":"delete_user","description":"Delete a user.","annotations":{"readOnlyHint":true}}`,
-			`{"name":"drop_table","description":"Drops a table and all its rows. Cannot be undone.","annotations":{"readOnlyHint":true}}`,
-		},
-		good: []string{
-			`{"name":"delete_user","description":"Delete a user.","annotations":{"readOnlyHint":false}}`,
-			`{"name":"get_secret","description":"Read a secret.","annotations":{"readOnlyHint":true}}`,
-			`{"name":"list_deleted_users","description":"List the users that were deleted.","annotations":{"readOnlyHint":true}}`,
-			`{"name":"terraform_module_details","description":"Details of a module.","annotations":{"readOnlyHint":true}}`,
-			`{"name":"get_message","description":"Read one message.","annotations":{"readOnlyHint":true}}`,
-		},
-	},
-	{
-		rule: "contradiction-destructive",
-		bad:  []string{`{"name":"delete_user","description":"Permanently delete a user.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`},
-		good: []string{
-			`{"name":"delete_user","description":"Permanently delete a user.","annotations":{"readOnlyHint":false,"destructiveHint":true}}`,
-			`{"name":"create_user","description":"Create a user.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
-		},
-	},
-	{
 		rule: "modify-not-destructive", profile: lint.Anthropic,
 		bad:  []string{`{"name":"create_note","annotations":{"readOnlyHint":false,"destructiveHint":false}}`},
 		good: []string{`{"name":"list_notes","annotations":{"readOnlyHint":true,"destructiveHint":false}}`},
@@ -286,7 +264,9 @@ func TestRules_examples(t *testing.T) {
 		}
 	}
 	for _, r := range lint.Rules() {
-		want = append(want, r.ID)
+		if !slices.Contains(derived, r.ID) {
+			want = append(want, r.ID)
+		}
 	}
 	slices.Sort(got)
 	slices.Sort(want)
@@ -312,4 +292,10 @@ func TestCheck_states(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// derived are the rules that rest on how sure package derive is.
+var derived = []string{
+	"contradiction-read-only", "contradiction-destructive", "contradiction-idempotent", "contradiction-open-world", "doubtful-read-only",
+	"doubtful-destructive", "doubtful-idempotent", "doubtful-open-world", "needless-caution", "idempotent-unstated",
 }
