@@ -30,13 +30,14 @@ func newToolsCmd(s *Streams) *cobra.Command {
 		Use:     "tools TARGET... | tools -- COMMAND [ARG...]",
 		Short:   "List tools: what they say, what holds, who vouches for it",
 		GroupID: groupLook,
-		Long: "Tools lists the tools of one or more servers. A hint is shown as the tool states it\n" +
-			"(absent, null, false, true, or wrong where it is no boolean), then what holds.\n" +
+		Long: "Tools lists the tools of one or more servers. A hint is shown as the tool states\n" +
+			"it (absent, null, false, true, or wrong where it is no boolean), then as it holds.\n" +
 			"A server's word is not believed unless you say --believe: where nobody vouches\n" +
 			"for a safe value, the worst holds.\n\n" + targetHelp + "\n\n" +
-			"--where and --sort take these keys: " + strings.Join(toolKeys()[:5], ", ") + ",\n" +
-			strings.Join(toolKeys()[5:], ", ") + "; a hint also with\n" +
-			"declared. or vouched. before it: --where declared.readOnly=null.",
+			"Keys of --where and --sort: name, server, class, open, vouched, and the hints\n" +
+			"readOnly, destructive, idempotent, openWorld, sensitive, untrusted, egress,\n" +
+			"reversible. A hint's name means what holds; declared.readOnly means what the\n" +
+			"tool states, vouched.readOnly who vouches.",
 		Example: "  annotary tools tools.json --where class=destructive\n" +
 			"  annotary tools --believe --sort openWorld,name -- node server.js",
 		RunE: func(cmd *cobra.Command, args []string) error {
