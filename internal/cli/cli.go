@@ -87,12 +87,13 @@ func newRootCmd(s *Streams) *cobra.Command {
 	})
 	root.AddCommand(newDeriveCmd(s))
 	root.AddCommand(newScanCmd(s))
+	root.AddCommand(newClientsCmd(s))
 	root.AddCommand(newCompletionCmd(s))
 	root.AddCommand(newLintCmd(s))
 	root.AddCommand(newToolsCmd(s))
 	root.AddCommand(newVersionCmd(s))
 	addGroups(root)
-	wrapFlags(root)
+	fitHelp(root)
 	return root
 }
 
@@ -103,12 +104,6 @@ func addGroups(root *cobra.Command) {
 			root.AddGroup(g)
 		}
 	}
-}
-
-// wrapFlags keeps the help of flags within the width of a terminal.
-func wrapFlags(root *cobra.Command) {
-	usage := strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", fmt.Sprintf("Flags.FlagUsagesWrapped %d", tableWidth))
-	root.SetUsageTemplate(usage)
 }
 
 // knownCommand refuses what is not a command, and guesses what was meant.

@@ -101,7 +101,7 @@ func TestCommands_Help(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > tableWidth+2 {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > tableWidth {
 				t.Errorf("%s --help: a line has %d columns: %s", c.CommandPath(), n, line)
 			}
 		}

@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -71,10 +70,7 @@ func runScan(ctx context.Context, o scanOptions) error {
 	})
 	done()
 	if o.json {
-		enc := json.NewEncoder(o.streams.Out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(report)
+		err = printJSON(o.streams.Out, report)
 	} else {
 		err = printScan(o.streams.Out, &report, place)
 	}

@@ -188,23 +188,8 @@ func (p *page) item(name, text, hint string) {
 // the first word.
 func (p *page) wrapped(lead, text string) {
 	left := utf8.RuneCountInString(lead)
-	column := left
-	p.printf("%s", lead)
-	for i, word := range strings.Fields(cut(text, 1000)) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case column+1+n > tableWidth:
-			p.printf("\n%s", strings.Repeat(" ", left))
-			column = left
-		default:
-			p.printf(" ")
-			column++
-		}
-		p.printf("%s", word)
-		column += n
-	}
-	p.printf("\n")
+	lines := fillLines(cut(text, 1000), tableWidth-left)
+	p.printf("%s%s\n", lead, strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", left)))
 }
 
 // short writes the home folder as people do.

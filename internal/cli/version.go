@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -29,7 +28,7 @@ func runVersion(w io.Writer, asJSON bool) error {
 		_, err := fmt.Fprintln(w, version())
 		return err
 	}
-	return json.NewEncoder(w).Encode(map[string]string{
+	return printJSON(w, map[string]string{
 		"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
 	})
 }
