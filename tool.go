@@ -80,10 +80,20 @@ func ParseTool(raw []byte) (Tool, error) {
 		if n.InSpec() {
 			t.Stated[n] = stated(strict.Get(annotations, n.Wire()))
 		} else {
-			t.Stated[n] = stated(strict.Get(ours, n.String()))
+			t.Stated[n] = stated(ourHint(ours, n))
 		}
 	}
 	return t, nil
+}
+
+// ourHint finds one of our hints: an author writes true or false, a gateway
+// writes an object with the value and who vouches for it.
+func ourHint(ours []byte, n HintName) []byte {
+	raw := strict.Get(ours, n.String())
+	if strict.KindOf(raw) == strict.Object {
+		return strict.Get(raw, "value")
+	}
+	return raw
 }
 
 func stated(raw []byte) Stated {

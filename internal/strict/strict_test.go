@@ -167,3 +167,23 @@ func mustCanonical(t *testing.T, raw []byte) []byte {
 	}
 	return c
 }
+
+func TestSet(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		path []string
+		want string
+	}{
+		{`{"a":1, "b" : {"c":2 } }`, []string{"b", "c"}, `{"a":1, "b" : {"c":0 } }`},
+		{`{"a":1}`, []string{"b", "c"}, `{"a":1,"b":{"c":0}}`},
+		{` { } `, []string{"x"}, ` { "x":0} `},
+		{`{"a":[1]}`, []string{"a", "b"}, `{"a":{"b":0}}`},
+		{`{"a\"}":"}"}`, []string{"b"}, `{"a\"}":"}","b":0}`},
+		{`null`, []string{"a"}, `{"a":0}`},
+		{`{"a":1}`, nil, `0`},
+	} {
+		if got := string(strict.Set([]byte(tt.in), []byte("0"), tt.path...)); got != tt.want {
+			t.Errorf("Set(%s, %v) = %s, want %s", tt.in, tt.path, got, tt.want)
+		}
+	}
+}

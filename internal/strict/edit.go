@@ -1,0 +1,44 @@
+package strict
+
+import "slices"
+
+// Set returns raw with the member that names lead to holding value, and every
+// other byte as it was. Objects on the way that are missing are made; a value on
+// the way that is no object is replaced by one. Without names it returns value.
+func Set(raw, value Raw, names ...string) Raw {
+	if len(names) == 0 {
+		return value
+	}
+	if KindOf(raw) != Object {
+		raw = []byte("{}")
+	}
+	for name, at := range Spans(raw, Span{To: len(raw)}) {
+		if string(name) == names[0] {
+			return slices.Concat(raw[:at.From], Set(at.Of(raw), value, names[1:]...), raw[at.To:])
+		}
+	}
+	end := lastBrace(raw)
+	comma := []byte(",")
+	if isEmptyObject(raw) {
+		comma = nil
+	}
+	return slices.Concat(raw[:end], comma, Quote(names[0]), []byte(":"), Set(nil, value, names[1:]...), raw[end:])
+}
+
+// lastBrace returns where the object's closing brace stands. White space may
+// follow it.
+func lastBrace(raw Raw) int {
+	for i := len(raw) - 1; i >= 0; i-- {
+		if raw[i] == '}' {
+			return i
+		}
+	}
+	return len(raw)
+}
+
+func isEmptyObject(raw Raw) bool {
+	for range Members(raw) {
+		return false
+	}
+	return true
+}
