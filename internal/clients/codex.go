@@ -99,8 +99,7 @@ func bearer(header, value string) string {
 
 // problem says in one line what is wrong with a file.
 func problem(err error) string {
-	var syntax *toml.DecodeError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, _ := syntax.Position()
 		return fmt.Sprintf("not valid TOML in line %d: %s", row, strings.TrimPrefix(syntax.Error(), "toml: "))
 	}

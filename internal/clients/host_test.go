@@ -1,7 +1,9 @@
 package clients
 
 import (
+	"flag"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -10,6 +12,8 @@ import (
 	"github.com/annotary/annotary"
 )
 
+var update = flag.Bool("update", false, "rewrite the table in docs/clients.md")
+
 // hints reads "r=true d=false o=absent" into the stated hints.
 func hints(t *testing.T, s string) (out [annotary.NumHints]annotary.Stated) {
 	t.Helper()
@@ -17,7 +21,7 @@ func hints(t *testing.T, s string) (out [annotary.NumHints]annotary.Stated) {
 	states := map[string]annotary.Stated{
 		"true": annotary.StatedTrue, "false": annotary.StatedFalse, "null": annotary.StatedNull, "wrong": annotary.StatedWrongType,
 	}
-	for _, part := range strings.Fields(s) {
+	for part := range strings.FieldsSeq(s) {
 		name, state, _ := strings.Cut(part, "=")
 		st, ok := states[state]
 		if !ok {
@@ -87,4 +91,56 @@ func TestHosts_Monotone(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestHosts_Docs checks that docs/clients.md shows what the code does. Run with
+// -update to rewrite the table.
+func TestHosts_Docs(t *testing.T) {
+	const file, begin, end = "../../docs/clients.md", "<!-- hosts -->\n", "<!-- /hosts -->"
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(raw), begin)
+	got, after, ok := strings.Cut(rest, end)
+	if !ok {
+		t.Fatalf("%s has no place for the table", file)
+	}
+	want := hostTable(t)
+	if *update {
+		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/clients.md (-want +got):\n%s", diff)
+	}
+}
+
+func hostTable(t *testing.T) string {
+	t.Helper()
+	columns := []struct{ title, hints string }{
+		{"nothing said", ""},
+		{"`readOnly`", "r=true"},
+		{"`readOnly`, `destructive`", "r=true d=true"},
+		{"not `destructive`", "d=false"},
+		{"not `destructive`, not `openWorld`", "d=false o=false"},
+		{"`destructive`", "d=true"},
+	}
+	words := map[annotary.Effect]string{annotary.Allow: "**runs**", annotary.Ask: "asks", annotary.Deny: "blocked"}
+	var out strings.Builder
+	out.WriteString("| client, mode |")
+	for _, c := range columns {
+		out.WriteString(" " + c.title + " |")
+	}
+	out.WriteString("\n|---" + strings.Repeat("|---", len(columns)) + "|\n")
+	for _, h := range Hosts {
+		fmt.Fprintf(&out, "| %s, %s |", h.Client.Name(), h.Mode)
+		for _, c := range columns {
+			fmt.Fprintf(&out, " %s |", words[h.Judge(hints(t, c.hints)).Effect])
+		}
+		out.WriteString("\n")
+	}
+	return out.String()
 }

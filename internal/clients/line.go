@@ -96,7 +96,7 @@ func hideURL(raw string) string {
 	tail := ""
 	if u.RawQuery != "" {
 		var parts []string
-		for _, part := range strings.Split(u.RawQuery, "&") {
+		for part := range strings.SplitSeq(u.RawQuery, "&") {
 			name, value, _ := strings.Cut(part, "=")
 			if value != "" && !reference(value) {
 				part = name + "=" + hidden
@@ -151,7 +151,7 @@ func secretsInURL(raw string) []string {
 	if password, ok := u.User.Password(); ok {
 		values = append(values, password)
 	}
-	for _, part := range strings.Split(u.RawQuery, "&") {
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
 		if _, value, _ := strings.Cut(part, "="); !reference(value) {
 			values = append(values, value)
 		}

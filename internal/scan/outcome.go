@@ -56,7 +56,7 @@ func incomplete(s *clients.Server) *Outcome {
 // failed explains why a server was not listed, in one line with a hint.
 func failed(s *clients.Server, l upstream.Listing, err error, opts Options) Outcome {
 	o := Outcome{Status: Failed}
-	var exit *exec.ExitError
+	exit, exited := errors.AsType[*exec.ExitError](err)
 	switch {
 	case errors.Is(err, upstream.ErrLogin):
 		o.Status = Login
@@ -73,7 +73,7 @@ func failed(s *clients.Server, l upstream.Listing, err error, opts Options) Outc
 		o.Problem = "the scan was interrupted"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		o.Problem, o.Hint = "nobody listens at "+s.Line(), "start it, or remove the entry from "+s.File
-	case errors.As(err, &exit):
+	case exited:
 		o.Problem, o.Hint = "it stopped: "+exit.String(), "run it by hand, see its entry in "+s.File
 	default:
 		o.Problem, o.Hint = cause(err), "is it an MCP server? see its entry in "+s.File
