@@ -189,7 +189,11 @@ func (p *parser) statement() {
 	case p.take("explain"):
 		p.explain()
 	case p.d == MySQL && p.take("describe", "desc"):
-		p.explain()
+		if p.isQuery() {
+			p.query()
+			return
+		}
+		p.describeTable()
 	case p.d != SQLite && p.take("show"):
 		p.show()
 	case p.peek().kind == word:
@@ -213,15 +217,11 @@ func (p *parser) explain() {
 			p.take("verbose")
 		}
 	case MySQL:
-		bare := !p.take("analyze")
+		p.take("analyze")
 		p.take("extended", "partitions")
 		if p.is("format") && p.isSignAhead(1, "=") {
 			p.i += 2
 			p.label()
-		}
-		if bare && !p.isQuery() {
-			p.describeTable()
-			return
 		}
 	default:
 		if p.take("query") {
