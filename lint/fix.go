@@ -157,10 +157,8 @@ func (p *pass) fill(r *Repair, n annotary.HintName) {
 
 func (p *pass) entitle(r *Repair) {
 	r.Title = p.Title
-	if better := humanise(p.Name); better != "" && (p.Title == "" || p.Title == p.Name) {
-		r.Title = better
-	} else if p.Title == "" {
-		r.Title = p.Name
+	if p.Title == "" || p.Title == p.Name {
+		r.Title = humanise(p.Name)
 	}
 }
 

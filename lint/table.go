@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,8 +36,12 @@ type group struct {
 }
 
 func grouped(findings []Finding) []group {
+	type member struct {
+		group int
+		tool  string
+	}
 	var groups []group
-	place := map[Finding]int{}
+	place, seen := map[Finding]int{}, map[member]bool{}
 	for _, f := range findings {
 		key := f
 		key.Tool, key.Index, key.At = "", 0, ""
@@ -48,7 +51,8 @@ func grouped(findings []Finding) []group {
 			place[key] = i
 			groups = append(groups, group{Finding: f})
 		}
-		if f.Tool != "" && !slices.Contains(groups[i].tools, f.Tool) {
+		if m := (member{i, f.Tool}); f.Tool != "" && !seen[m] {
+			seen[m] = true
 			groups[i].tools = append(groups[i].tools, f.Tool)
 		}
 	}

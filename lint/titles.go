@@ -35,7 +35,7 @@ func titleMissing(p *pass) []Finding {
 	if p.Title != "" {
 		return nil
 	}
-	return one(Finding{At: "/annotations", Message: "has no title", Fix: "add a title, such as " + quote(humanise(p.Name))})
+	return one(Finding{At: "/annotations", Message: "has no title", Fix: "add a title that says what the tool does, such as Search Orders"})
 }
 
 // innerTitle is the title in annotations, where the first revisions had it.
@@ -78,7 +78,7 @@ func titleNoAction(p *pass) []Finding {
 }
 
 // humanise makes words of a name: search_files and searchFiles both become
-// Search Files.
+// Search Files. A name without words stays as it is.
 func humanise(name string) string {
 	var words []string
 	word := []rune{}
@@ -103,5 +103,8 @@ func humanise(name string) string {
 		before = r
 	}
 	flush()
+	if len(words) == 0 {
+		return name
+	}
 	return strings.Join(words, " ")
 }
