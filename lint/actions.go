@@ -32,7 +32,15 @@ var actionNames = []string{
 	"action", "actions", "operation", "op", "method", "httpmethod", "command", "cmd", "subcommand", "verb", "mode", "actiontype", "operationtype",
 }
 
+// makers are the verbs of tools that make or change a thing of which an action
+// may be a property: create_endpoint with its method.
+var makers = []string{"create", "update", "add", "define", "register", "edit", "save"}
+
 func catchAll(p *pass) []Finding {
+	words := strings.Fields(strings.ToLower(humanise(p.Name)))
+	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(makers, w) }) {
+		return nil
+	}
 	for name, schema := range strict.Members(strict.Get(p.Input, "properties")) {
 		if !slices.Contains(actionNames, fold(name)) {
 			continue

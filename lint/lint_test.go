@@ -117,6 +117,7 @@ var examples = []struct {
 			`{"name":"api","inputSchema":{"type":"object","properties":{"operation":{"anyOf":[{"const":"get"},{"const":"remove"}]}}}}`,
 		},
 		good: []string{
+			`{"name":"create_endpoint","inputSchema":{"type":"object","properties":{"method":{"enum":["GET","DELETE"]}}}}`,
 			`{"name":"report","inputSchema":{"type":"object","properties":{"action":{"enum":["list","search","get"]}}}}`,
 			`{"name":"report","inputSchema":{"type":"object","properties":{"sort":{"enum":["get","delete"]}}}}`,
 			`{"name":"report","inputSchema":{"type":"object","properties":{"action":{"type":"string"}}}}`,
@@ -160,7 +161,7 @@ var examples = []struct {
 	{
 		rule: "title-no-action",
 		bad:  []string{`{"name":"get_orders","title":"Orders"}`},
-		good: []string{`{"name":"get_orders","title":"Get Orders"}`, `{"name":"orders","title":"Orders"}`, `{"name":"search_orders","title":"Order search"}`},
+		good: []string{`{"name":"get_orders","title":"Get Orders"}`, `{"name":"orders","title":"Orders"}`, `{"name":"search_orders","title":"Order search"}`, `{"name":"get_orders","title":"What was ordered"}`},
 	},
 	{
 		rule: "text-invisible",

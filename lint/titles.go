@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -64,15 +65,21 @@ func titleIsName(p *pass) []Finding {
 	})
 }
 
-// titleNoAction compares the title with the name: if the name has a verb, the
-// title should have one too. Where the name has none, there is no evidence.
+// titleNoAction finds the title that is the name without its verb: Orders for
+// get_orders. Any other title may say what is done in words of its own.
 func titleNoAction(p *pass) []Finding {
 	if p.Title == "" || p.Title == p.Name || !hasVerb(p.Name) || hasVerb(p.Title) {
 		return nil
 	}
+	name := strings.Fields(strings.ToLower(humanise(p.Name)))
+	for _, word := range strings.Fields(strings.ToLower(humanise(p.Title))) {
+		if !slices.Contains(name, word) {
+			return nil
+		}
+	}
 	return one(Finding{
 		At: "/title", Message: "has a title that does not say what it does",
-		Evidence: "the name has a verb, the title " + quote(p.Title) + " has none",
+		Evidence: "the title " + quote(p.Title) + " is the name without its verb",
 		Fix:      "begin the title with a verb, such as " + quote(humanise(p.Name)),
 	})
 }
