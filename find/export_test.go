@@ -1,7 +1,9 @@
 package find
 
-// For the tests that look at words.
+// For the tests that look inside.
 var (
 	Split = split
 	Stem  = stem
+
+	ParseEmbeddings = parseEmbeddings
 )
