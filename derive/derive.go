@@ -26,44 +26,44 @@ type Claims [annotary.NumHints]annotary.Claim
 // Tools derives claims for all tools of one server, in their order. The server
 // as a whole is context: what all names share is no evidence about one.
 func Tools(tools []annotary.Tool) []Claims {
+	return deriveWith(shipped, tools)
+}
+
+func deriveWith(m model, tools []annotary.Tool) []Claims {
 	readings := read(tools)
 	all := make([]Claims, len(tools))
 	for i := range readings {
-		all[i] = judge(&readings[i])
+		all[i] = readings[i].judge(m)
 	}
 	return all
 }
 
-// judge makes the eight claims of a tool.
-func judge(r *reading) Claims {
+// judge makes the eight claims of a tool. They rest on the first: a tool that
+// changes nothing destroys nothing, can be repeated and needs no way back.
+func (r *reading) judge(m model) Claims {
+	var v [annotary.NumHints]verdict
+	v[annotary.ReadOnly] = r.judgeReadOnly(m)
+	switch ro := v[annotary.ReadOnly]; ro.value {
+	case annotary.Yes:
+		v[annotary.Destructive] = verdict{annotary.No, ro.confidence, "it is read-only: " + ro.why}
+	default:
+		v[annotary.Destructive] = r.judgeDestructive()
+		if d := v[annotary.Destructive]; ro.value == annotary.Unknown && d.value == annotary.Yes {
+			v[annotary.ReadOnly] = verdict{annotary.No, d.confidence, d.why}
+		}
+	}
+	v[annotary.Idempotent] = r.judgeIdempotent(v[annotary.ReadOnly])
+	v[annotary.OpenWorld] = r.judgeOpenWorld()
+	v[annotary.Sensitive] = r.judgeSensitive(v[annotary.ReadOnly])
+	v[annotary.Untrusted] = r.judgeUntrusted(v[annotary.ReadOnly])
+	v[annotary.Egress] = r.judgeEgress(v[annotary.OpenWorld])
+	v[annotary.Reversible] = r.judgeReversible(v[annotary.ReadOnly], v[annotary.Destructive])
 	var c Claims
-	for n := range c {
-		c[n] = annotary.Claim{Hint: annotary.HintName(n), By: annotary.FromDerived, Why: "nothing in the definition says"}
+	for n, verdict := range v {
+		c[n] = annotary.Claim{
+			Hint: annotary.HintName(n), Value: verdict.value, By: annotary.FromDerived,
+			Confidence: verdict.confidence, Why: verdict.why,
+		}
 	}
-	judgeByVerb(r, &c)
 	return c
-}
-
-func (c *Claims) say(n annotary.HintName, v annotary.Value, confidence float64, why string) {
-	c[n].Value, c[n].Confidence, c[n].Why = v, confidence, why
-}
-
-func judgeByVerb(r *reading, c *Claims) {
-	if r.verb == "" {
-		return
-	}
-	why := "its name has the verb '" + r.verb + "', which " + deeds[r.kind]
-	if r.kind.reads() {
-		c.say(annotary.ReadOnly, annotary.Yes, 0.9, why)
-		c.say(annotary.Destructive, annotary.No, 0.9, why)
-		c.say(annotary.Idempotent, annotary.Yes, 0.8, why)
-		return
-	}
-	c.say(annotary.ReadOnly, annotary.No, 0.9, why)
-	switch r.kind {
-	case destroy:
-		c.say(annotary.Destructive, annotary.Yes, 0.9, why)
-	case add, put:
-		c.say(annotary.Destructive, annotary.No, 0.7, why)
-	}
 }

@@ -1,14 +1,31 @@
 package derive
 
-import "github.com/annotary/annotary"
+import (
+	"github.com/annotary/annotary"
+)
 
 // A reading is what a definition says, before anything is concluded from it.
 type reading struct {
-	tool  *annotary.Tool
-	words []string // of the name, without the product's prefix
-	verb  string   // the verb in action position, empty if none
-	at    int      // its place in words
-	kind  kind
+	tool      *annotary.Tool
+	words     []string // of the name, without the product's prefix
+	verb      string   // the verb in action position, empty if none
+	at        int      // its place in words
+	kind      kind
+	titleVerb string
+	prose     prose
+	params    []param
+	// modes holds, by kind, a value of an action parameter that does this.
+	modes  [numKinds]string
+	server *serverReading
+}
+
+// A serverReading is what the names of a server say together.
+type serverReading struct {
+	prefix      map[string]bool
+	objectFirst bool    // names go object_verb
+	reads       float64 // share of the tools whose verb reads
+	// tools finds the name of a tool by "verb object".
+	tools map[string]string
 }
 
 // read takes in the definitions of one server.
@@ -17,47 +34,165 @@ func read(tools []annotary.Tool) []reading {
 	for i := range tools {
 		names[i] = splitName(tools[i].Name)
 	}
-	prefix := productPrefix(names)
+	server := readServer(names)
 	readings := make([]reading, len(tools))
+	reads := 0
 	for i := range tools {
 		r := &readings[i]
-		r.tool, r.words = &tools[i], names[i]
-		if len(r.words) > 1 && prefix[r.words[0]] {
-			r.words = r.words[1:]
+		r.tool, r.words, r.server = &tools[i], server.step(names[i]), server
+		r.verb, r.at = server.findVerb(r.words)
+		r.kind = lexicon[r.verb].kind
+		title := server.step(splitName(tools[i].Title))
+		r.titleVerb, _ = server.findVerb(title)
+		r.prose = readProse(tools[i].Description)
+		r.params = readParams(tools[i].Input)
+		r.readModes()
+		if r.kind.reads() {
+			reads++
 		}
-		r.findVerb()
+		server.tools[r.verb+" "+r.object()] = tools[i].Name
 	}
+	server.reads = float64(reads) / float64(max(1, len(tools)))
 	return readings
 }
 
+func readServer(names [][]string) *serverReading {
+	s := &serverReading{prefix: productPrefix(names), tools: map[string]string{}}
+	verbLast := 0
+	for _, words := range names {
+		words = s.step(words)
+		if n := len(words); n > 1 && verbAtEnd(words) {
+			verbLast++
+		}
+	}
+	s.objectFirst = len(names) >= 3 && verbLast*2 > len(names)
+	return s
+}
+
+// verbAtEnd reports whether a name goes object_verb, or names who acts.
+func verbAtEnd(words []string) bool {
+	last := lexicon[words[len(words)-1]].rank
+	return last == agent || last == firm && lexicon[words[0]].rank < leading
+}
+
 // productPrefix returns the first words that say whose tools these are instead
-// of what one does: shared by most names of the server and no verb.
+// of what one does: shared by most names of the server and no verb, or a verb
+// that a firm verb follows in most (render_list_services).
 func productPrefix(names [][]string) map[string]bool {
-	first := map[string]int{}
+	first, verbNext := map[string]int{}, map[string]int{}
 	for _, words := range names {
 		if len(words) > 1 {
 			first[words[0]]++
+			if lexicon[words[1]].rank == firm {
+				verbNext[words[0]]++
+			}
 		}
 	}
 	prefix := map[string]bool{}
 	for w, n := range first {
-		if _, isVerb := lexicon[w]; !isVerb && n*2 > len(names) {
+		v, isVerb := lexicon[w]
+		if n*2 > len(names) && (!isVerb || v.rank < firm && verbNext[w]*2 > n) {
 			prefix[w] = true
 		}
 	}
 	return prefix
 }
 
-// findVerb finds the verb in action position: the first firm verb, else a
-// loose one at the beginning or the end.
-func (r *reading) findVerb() {
-	for i, w := range r.words {
-		v, ok := lexicon[w]
-		if ok && (v.firm || r.verb == "" && (i == 0 || i == len(r.words)-1)) {
-			r.verb, r.at, r.kind = w, i, v.kind
-		}
-		if ok && v.firm {
-			return
+// step steps over the product's prefix.
+func (s *serverReading) step(words []string) []string {
+	for len(words) > 1 && (s.prefix[words[0]] || words[0] == "mcp") {
+		words = words[1:]
+	}
+	return words
+}
+
+// findVerb finds the word in action position, from the surest place to the
+// least. Where a server puts objects first, the end is the surest.
+func (s *serverReading) findVerb(words []string) (string, int) {
+	end := len(words) - 1
+	if end < 0 {
+		return "", 0
+	}
+	last := lexicon[words[end]]
+	if s.objectFirst && (last.rank == firm || last.rank == agent) {
+		return words[end], end
+	}
+	if light[words[0]] && end > 0 && last.kind.quiet() && last.kind != noKind {
+		return words[end], end
+	}
+	if lexicon[words[0]].rank >= leading {
+		return words[0], 0
+	}
+	for i, w := range words {
+		if lexicon[w].rank == firm {
+			return w, i
 		}
 	}
+	switch {
+	case last.rank == ending, last.rank == agent:
+		return words[end], end
+	case lexicon[words[0]].rank == loose:
+		return words[0], 0
+	case last.rank == loose, last.rank == leading && (last.kind.quiet() || last.kind == put || last.kind == destroy):
+		return words[end], end
+	}
+	return "", 0
+}
+
+// light verbs leave it to their object to say what is done: run a report, take
+// a screenshot.
+var light = wordSet("run perform take make do start")
+
+// actionParams are the names of parameters that choose what a tool does.
+var actionParams = wordSet("action operation op mode method command verb subcommand task actions operations intent")
+
+// readModes notes what the values of an action parameter do. Only firm verbs
+// count as writing: an operation "commits" may list them. Nor does a phrase
+// under a reading name: getAdvice may be told dropIndexSuggestions.
+func (r *reading) readModes() {
+	own := lexicon[r.verb]
+	for _, p := range r.params {
+		if !r.chooses(p) {
+			continue
+		}
+		for _, value := range p.enum {
+			words := splitName(value)
+			w, _ := r.server.findVerb(words)
+			v := lexicon[w]
+			if v.kind.writes() && v.rank < firm || own.rank == firm && own.kind.quiet() && len(words) > 1 {
+				continue
+			}
+			if v.kind != noKind && r.modes[v.kind] == "" {
+				r.modes[v.kind] = value
+			}
+		}
+	}
+}
+
+// chooses reports whether the parameter chooses what the tool does. Where the
+// name has a firm verb, a "mode" says how and a "method" is somebody else's.
+func (r *reading) chooses(p param) bool {
+	if len(p.words) == 0 || !actionParams[p.words[len(p.words)-1]] {
+		return false
+	}
+	last := p.words[len(p.words)-1]
+	switch rank := lexicon[r.verb].rank; last {
+	case "mode":
+		return rank != firm
+	case "method":
+		return rank != firm || r.kind.quiet()
+	}
+	return true
+}
+
+// modesDo reports whether some value of an action parameter reads, and whether
+// some value writes.
+func (r *reading) modesDo() (reads, writes bool) {
+	for k, value := range r.modes {
+		if value != "" {
+			reads = reads || !kind(k).writes()
+			writes = writes || kind(k).writes()
+		}
+	}
+	return reads, writes
 }

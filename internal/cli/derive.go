@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -123,9 +124,15 @@ func printDerivedTable(w io.Writer, derived []derivedTool) error {
 	rows := make([][]string, len(derived))
 	for i, d := range derived {
 		class, claim := derivedClass(&d.claims)
-		rows[i] = []string{d.name, class, fmt.Sprintf("%.0f %%", 100*claim.Confidence), claim.Why}
+		rows[i] = []string{d.name, class, fmt.Sprintf("%.0f %%", 100*claim.Confidence), shortWhy(claim.Why)}
 	}
 	return writeTable(w, []string{"TOOL", "CLASS", "SURE", "WHY"}, rows)
+}
+
+// shortWhy keeps of a reason what fits a table; JSON has all of it.
+func shortWhy(why string) string {
+	why, _, _ = strings.Cut(strings.TrimPrefix(why, "its "), ", ")
+	return why
 }
 
 // derivedClass puts a tool into a class, and returns the claim that put it there.

@@ -13,7 +13,7 @@ import (
 const tableWidth = 80
 
 // maxCell is the widest a column other than the last may become.
-const maxCell = 36
+const maxCell = 28
 
 // writeTable prints rows under a header, columns two spaces apart. Long cells
 // are cut with "…", the last column at the edge of the terminal.

@@ -1,0 +1,202 @@
+package derive
+
+import (
+	"github.com/annotary/annotary"
+)
+
+// judgeDestructive says whether a tool that is not read-only may delete,
+// overwrite or do what cannot be taken back. Seeds and spec agree on deleting;
+// where authors differ (sending, running, steering) the careful side is taken.
+func (r *reading) judgeDestructive() verdict {
+	for _, rule := range destructiveRules {
+		if why := rule.holds(r); why != "" {
+			return verdict{annotary.Yes, rule.confidence, why}
+		}
+	}
+	switch {
+	case r.kind == noKind:
+		return verdict{why: "nothing says what it changes"}
+	case r.kind == add:
+		return verdict{annotary.No, 0.8, r.nameSays() + " and leaves what is there"}
+	case r.kind == put:
+		return verdict{annotary.No, 0.6, r.nameSays() + ", which can be set back"}
+	default:
+		return verdict{annotary.No, 0.55, r.nameSays() + ", and nothing says that it deletes or overwrites"}
+	}
+}
+
+type destructiveRule struct {
+	confidence float64
+	holds      func(*reading) string // why, or ""
+}
+
+// destructiveRules are tried in order; the first that holds decides.
+var destructiveRules = []destructiveRule{
+	{0.97, (*reading).deletes},
+	{0.85, (*reading).takesAway},
+	{0.85, (*reading).mayDelete},
+	{0.85, (*reading).executesGiven},
+	{0.8, (*reading).wantsAssent},
+	{0.75, (*reading).admitsLoss},
+	{0.7, (*reading).cannotBeRecalled},
+	{0.7, (*reading).sweeps},
+	{0.6, (*reading).catchesAll},
+	{0.6, (*reading).overwrites},
+	{0.6, (*reading).steers},
+}
+
+// unmistakable verbs mean deletion and nothing else.
+var unmistakable = wordSet("delete destroy drop wipe erase truncate")
+
+func (r *reading) deletes() string {
+	if unmistakable[r.verb] && !lexicon[r.prose.lead].kind.reads() {
+		return r.nameSays()
+	}
+	return ""
+}
+
+func (r *reading) takesAway() string {
+	if r.kind == destroy {
+		return r.nameSays()
+	}
+	for _, w := range r.words {
+		if unmistakable[w] && r.kind.writes() {
+			return "its name has the verb '" + w + "'"
+		}
+	}
+	return ""
+}
+
+func (r *reading) mayDelete() string {
+	if v := r.modes[destroy]; v != "" {
+		return "one of the actions it can be told is '" + v + "'"
+	}
+	return ""
+}
+
+func (r *reading) executesGiven() string {
+	for _, p := range r.params {
+		if p.role() == code && (r.kind == run || r.kind == noKind && p.joined() != "code") {
+			return "it executes what it is given as '" + p.name + "'"
+		}
+	}
+	return ""
+}
+
+func (r *reading) wantsAssent() string {
+	for _, p := range r.params {
+		if p.role() == assent {
+			return "its parameter '" + p.name + "' asks whether the caller means it"
+		}
+	}
+	return ""
+}
+
+// losses are words by which a description admits that something is lost.
+var losses = wordSet("permanently irreversible irreversibly irrevocably undone unrecoverable destructive")
+
+func (r *reading) admitsLoss() string {
+	for i, w := range r.prose.words {
+		if losses[w] && (i == 0 || r.prose.words[i-1] != "not" && r.prose.words[i-1] != "non") {
+			return "its description says '" + w + "'"
+		}
+	}
+	return ""
+}
+
+var (
+	// tells are verbs that put words before a person.
+	tells = wordSet("send email mail message sms text reply forward tweet broadcast notify announce")
+	// words that are sent to people.
+	messages = wordSet("email emails mail message messages sms text dm tweet post notification notifications invitation " +
+		"reminder reply newsletter letter fax")
+	// spends are verbs that move money.
+	spends = wordSet("pay charge buy purchase sell withdraw donate refund tip redeem")
+)
+
+func (r *reading) cannotBeRecalled() string {
+	switch {
+	case spends[r.verb], r.kind == send && r.hasRole(money):
+		return r.nameSays() + ", and money that was moved is gone"
+	case r.verb == "deploy" || r.verb == "redeploy":
+		return r.nameSays() + " in place of what ran before"
+	case tells[r.verb] && (r.hasRole(recipient) || r.hasWord(messages)):
+		return r.nameSays() + ", and what was sent cannot be taken back"
+	}
+	return ""
+}
+
+func (r *reading) sweeps() string {
+	switch {
+	case r.hasWord(wordsBulk) && (r.kind == change || r.kind == put) && r.verb != "mark":
+		return r.nameSays() + " in bulk"
+	case r.verb == "migrate" && r.hasWord(wordsStore):
+		return r.nameSays() + " that everything else stands on"
+	case r.verb == "close" && r.hasWord(wordsAccount):
+		return "a closed account stays closed"
+	}
+	return ""
+}
+
+var (
+	wordsBulk    = wordSet("bulk mass")
+	wordsStore   = wordSet("database db schema data migrations")
+	wordsAccount = wordSet("account accounts")
+)
+
+func (r *reading) catchesAll() string {
+	switch r.verb {
+	case "manage", "management", "operations", "manager":
+		return "it stands for several actions, and nothing says that deleting is not one"
+	}
+	return ""
+}
+
+func (r *reading) overwrites() string {
+	switch {
+	case r.verb == "overwrite" || r.verb == "replace" || r.verb == "rotate":
+		return r.nameSays() + ", and what was there before is gone"
+	case r.verb == "write" && r.has("path", "file_path", "filename", "file"):
+		return "writing a file overwrites what was in it"
+	}
+	return ""
+}
+
+func (r *reading) steers() string {
+	if r.kind == steer && lexicon[r.verb].rank == firm {
+		return r.nameSays() + ", and a click can do anything"
+	}
+	return ""
+}
+
+// has reports whether the tool takes a parameter of one of these names.
+func (r *reading) has(names ...string) bool {
+	for _, p := range r.params {
+		for _, name := range names {
+			if p.joined() == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *reading) hasRole(want role) bool { return r.paramOf(want) != "" }
+
+func (r *reading) hasWord(set map[string]bool) bool { return r.firstWord(set) != "" }
+
+// nameSays tells what the verb of the name is and does.
+func (r *reading) nameSays() string {
+	where := "has"
+	switch {
+	case r.at == 0:
+		where = "begins with"
+	case r.at == len(r.words)-1:
+		where = "ends with"
+	}
+	word := "verb"
+	if rank := lexicon[r.verb].rank; rank == ending || rank == agent {
+		word = "word"
+	}
+	return "its name " + where + " the " + word + " '" + r.verb + "', which " + deeds[r.kind]
+}

@@ -1,0 +1,185 @@
+package derive
+
+import (
+	"math"
+	"strings"
+
+	"github.com/annotary/annotary"
+)
+
+const (
+	// readOnlyFrom is the probability from which a tool is called read-only,
+	// set where few that write are (see docs/derivation.md).
+	readOnlyFrom = 0.72
+	// ownFrom is the probability that all but the description must give: a
+	// description may confirm, not convince. Where the name has no verb it
+	// must be likelier than not.
+	ownFrom       = 0.4
+	ownFromNoVerb = 0.5
+	// writesBelow is the probability below which a tool is said to write.
+	writesBelow = 0.4
+)
+
+// A verdict is the answer for one hint.
+type verdict struct {
+	value      annotary.Value
+	confidence float64
+	why        string
+}
+
+// judgeReadOnly decides the hint on which the others stand. What plainly
+// writes is vetoed; what is left is weighed.
+func (r *reading) judgeReadOnly(m model) verdict {
+	if v := r.veto(); v.why != "" {
+		return v
+	}
+	sc := m.score(r.features())
+	reads, own := r.speaksForReading(), ownFrom
+	if r.verb == "" {
+		own = ownFromNoVerb
+	}
+	switch {
+	case sc.p >= readOnlyFrom && sc.own >= own && reads != "":
+		if lexicon[r.prose.lead].kind.reads() && r.verb != "" {
+			reads += ", and its description agrees"
+		}
+		return verdict{annotary.Yes, math.Min(sc.p, 0.99), reads}
+	case sc.p < writesBelow:
+		return verdict{annotary.No, math.Min(1-sc.p, unsure), r.speaksForWriting(sc.con)}
+	case sc.p >= readOnlyFrom:
+		return verdict{annotary.Unknown, 0, "its description says that it reads, and a description alone is not enough"}
+	default:
+		return verdict{annotary.Unknown, 0, r.leavesOpen()}
+	}
+}
+
+// unsure is the most confidence that weighing alone can give a dangerous
+// value: below what contradicts a server.
+const unsure = annotary.ContradictionConfidence - 0.01
+
+// veto returns why a tool is not read-only whatever else speaks for it. Its
+// reason is empty if there is no such thing.
+func (r *reading) veto() verdict {
+	verb := lexicon[r.verb]
+	if value := r.writingMode(); value != "" {
+		return verdict{annotary.No, r.sure(deletesOrWrites[splitName(value)[0]] && !verb.kind.reads()), "one of the actions it can be told is '" + value + "'"}
+	}
+	if verb.kind.writes() && verb.rank == firm {
+		agrees := lexicon[r.prose.lead].kind == verb.kind || len(r.prose.words) == 0
+		return verdict{annotary.No, r.sure(deletesOrWrites[r.verb] && agrees), r.nameSays()}
+	}
+	for _, p := range r.params {
+		if p.role() == callback {
+			return verdict{annotary.No, 0.8, "its parameter '" + p.name + "' says that it starts something which reports later"}
+		}
+	}
+	for _, v := range r.prose.later {
+		if deletesOrWrites[v] {
+			return verdict{annotary.No, 0.8, "a sentence of its description begins with '" + v + "s', which " + deeds[lexicon[v].kind]}
+		}
+	}
+	if lead := lexicon[r.prose.lead]; lead.rank == firm && (lead.kind == add || lead.kind == put || lead.kind == destroy || lead.kind == steer) {
+		return verdict{annotary.No, 0.8, "its description begins with the verb '" + r.prose.lead + "', which " + deeds[lead.kind]}
+	}
+	return verdict{}
+}
+
+// deletesOrWrites are verbs nobody uses for reading.
+var deletesOrWrites = wordSet("create update delete destroy drop purge wipe erase truncate remove insert send publish upload " +
+	"rename cancel clear edit write save upsert overwrite replace modify mark register trigger start add")
+
+// sure returns the confidence of a contradiction if the evidence is that good.
+func (r *reading) sure(plain bool) float64 {
+	if plain {
+		return 0.96
+	}
+	return 0.85
+}
+
+// writingMode returns a value of an action parameter that writes.
+func (r *reading) writingMode() string {
+	for k := add; k < numKinds; k++ {
+		if r.modes[k] != "" {
+			return r.modes[k]
+		}
+	}
+	return ""
+}
+
+// speaksForReading returns what, beside the description, says that the tool
+// reads, or "".
+func (r *reading) speaksForReading() string {
+	if r.kind.quiet() && r.verb != "" {
+		return r.nameSays()
+	}
+	if reads, _ := r.modesDo(); reads {
+		return "every action it can be told reads"
+	}
+	if lexicon[r.titleVerb].kind.reads() {
+		return "its title has the verb '" + r.titleVerb + "', which " + deeds[lexicon[r.titleVerb].kind]
+	}
+	for _, p := range r.params {
+		switch p.role() {
+		case paging, narrowing, question:
+			return "it changes nothing by its name, and its parameter '" + p.name + "' narrows an answer"
+		}
+	}
+	if r.server.reads >= 0.6 {
+		return "it changes nothing by its name, and most tools of its server read"
+	}
+	if last := r.lastWord(); r.verb == "" && isThing(last) && r.takesNothingToKeep() {
+		return "its name has no verb ('" + last + "' is a thing), and it takes nothing to keep or to send"
+	}
+	return ""
+}
+
+// isThing reports whether a word that is no known verb does not look like one.
+func isThing(word string) bool {
+	for _, ending := range []string{"ate", "ize", "ise", "ify", "en"} {
+		if strings.HasSuffix(word, ending) {
+			return false
+		}
+	}
+	return len(word) > 2
+}
+
+// takesNothingToKeep reports whether the tool has parameters and none of them
+// is something it could keep, execute or send.
+func (r *reading) takesNothingToKeep() bool {
+	for _, p := range r.params {
+		switch p.role() {
+		case content, code, recipient, money, output, callback, assent:
+			return false
+		}
+	}
+	return len(r.params) > 0
+}
+
+func (r *reading) lastWord() string {
+	if len(r.words) == 0 {
+		return ""
+	}
+	return r.words[len(r.words)-1]
+}
+
+func (r *reading) speaksForWriting(con feature) string {
+	if r.kind.writes() {
+		return r.nameSays()
+	}
+	switch con.slot {
+	case slotParam, slotParamWord:
+		return "its parameter '" + con.word + "' is what writing tools take"
+	case slotRole:
+		return "it takes " + roleDeeds[roleOf(con.word)]
+	case slotLead, slotLeadKind, slotAgree, slotJoined, slotLater, slotProse, slotPhrase:
+		return "its description reads like that of a tool that changes something"
+	}
+	return "nothing in its name says that it only reads"
+}
+
+func (r *reading) leavesOpen() string {
+	if r.verb == "" {
+		return "its name has no verb that says what it does"
+	}
+	return "its name has the verb '" + r.verb + "', which may or may not change something"
+}
