@@ -169,7 +169,7 @@ var examples = []struct {
 			`{"name":"x","description":"a\u200bb"}`, `{"name":"x","description":"a\u202eb"}`, "{\"name\":\"x\",\"title\":\"a\U000E0041b\"}",
 			`{"name":"x","inputSchema":{"properties":{"a\u2066":{"type":"string"}}}}`, `{"name":"x","description":"esc \u001b[2J"}`,
 		},
-		good: []string{`{"name":"x","description":"👩‍👩‍👧 café ❤️ می‌خواهم\n\tnaïve – “quoted”"}`},
+		good: []string{`{"name":"x","description":"👩\u200d👩\u200d👧 café ❤\ufe0f می\u200cخواهم\n\tnaïve – “quoted”"}`},
 	},
 	{
 		rule: "text-addresses-model",

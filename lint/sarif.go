@@ -58,10 +58,10 @@ type (
 		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
 	}
 	sarifPhysical struct {
-		Artifact sarifArtifact `json:"artifactLocation"`
-		Region   sarifRegion   `json:"region"`
+		File   sarifFile   `json:"artifactLocation"`
+		Region sarifRegion `json:"region"`
 	}
-	sarifArtifact struct {
+	sarifFile struct {
 		URI string `json:"uri"`
 	}
 	sarifRegion struct {
@@ -121,7 +121,7 @@ func (f *Finding) sentence() string {
 func (f *Finding) locations(src *Source) []sarifLocation {
 	var loc sarifLocation
 	if line := src.Line(f.Index); line > 0 {
-		loc.Physical = &sarifPhysical{sarifArtifact{fileURI(src.Name)}, sarifRegion{line}}
+		loc.Physical = &sarifPhysical{sarifFile{fileURI(src.Name)}, sarifRegion{line}}
 	}
 	if f.Tool != "" {
 		loc.Logical = []sarifLogical{{f.Tool, src.Name + "#" + f.Tool, "function"}}

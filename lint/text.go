@@ -67,12 +67,12 @@ func hiddenIn(s string) []string {
 // isHidden reports whether a reader cannot see r or r changes the order in
 // which text is shown. Joiners are honest between letters and emoji that join.
 func isHidden(r, before, after rune) bool {
-	switch {
-	case r == '\t', r == '\n', r == '\r', r == 0xFE0F: // the last asks for the emoji form
+	switch r {
+	case '\t', '\n', '\r', 0xFE0F: // the last asks for the emoji form
 		return false
-	case r == 0x200C, r == 0x200D:
+	case 0x200C, 0x200D:
 		return before < utf8.RuneSelf || after < utf8.RuneSelf
-	case r == 0x115F, r == 0x1160, r == 0x3164, r == 0xFFA0, r == 0x2800: // fillers and the blank braille cell
+	case 0x115F, 0x1160, 0x3164, 0xFFA0, 0x2800: // fillers and the blank braille cell
 		return true
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector) && !unicode.Is(prefixMarks, r)

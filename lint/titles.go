@@ -72,7 +72,7 @@ func titleNoAction(p *pass) []Finding {
 		return nil
 	}
 	name := strings.Fields(strings.ToLower(humanise(p.Name)))
-	for _, word := range strings.Fields(strings.ToLower(humanise(p.Title))) {
+	for word := range strings.FieldsSeq(strings.ToLower(humanise(p.Title))) {
 		if !slices.Contains(name, word) {
 			return nil
 		}
