@@ -52,7 +52,7 @@ func (v *validator) check(r *rule, n *node, depth int) error {
 		return errCostly
 	}
 	if r.never {
-		return errors.New("nothing is allowed here")
+		return errors.New("is not allowed here")
 	}
 	if err := checkKind(r, n); err != nil {
 		return err

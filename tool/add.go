@@ -1,0 +1,208 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/strict"
+	"github.com/annotary/annotary/shape"
+)
+
+// A Handler does what the tool is for. Its arguments have been checked against
+// the schema of In. The output becomes the result's structured content and,
+// unless [Call.Say] says otherwise, its text.
+//
+// The text of an error made with [Errorf], or of any [annotary.Error], is shown
+// to the model; of any other error only that it happened, with an id that the
+// log has too. A panic and a missed deadline are such errors.
+type Handler[In, Out any] func(ctx context.Context, call *Call, in In) (Out, error)
+
+// Nothing is the output of a tool that only does.
+type Nothing struct{}
+
+// An entry is a tool, ready to be put into MCP servers.
+type entry struct {
+	tool    *mcp.Tool
+	view    *View
+	scope   string
+	intent  Intent
+	input   *shape.Schema
+	output  *shape.Schema
+	timeout time.Duration
+	limit   int
+	home    *Server
+
+	sensitive, untrusted bool // what every result is marked
+	invoke               func(ctx context.Context, call *Call, args []byte) ([]byte, error)
+}
+
+// Add declares a tool. It panics, naming the caller's line, if the intent is
+// undecided, the description incomplete, or a type has no JSON Schema.
+func Add[In, Out any](r Registry, i Intent, sp Spec, h Handler[In, Out]) {
+	_, file, line, _ := runtime.Caller(1)
+	add(r, i, sp, h, fmt.Sprintf("%s:%d", file, line))
+}
+
+func add[In, Out any](r Registry, i Intent, sp Spec, h Handler[In, Out], at string) {
+	fail := func(format string, args ...any) {
+		panic(fmt.Sprintf("%s: tool %q: ", at, sp.Name) + fmt.Sprintf(format, args...))
+	}
+	switch {
+	case !i.decided:
+		fail("its hints are not decided, or contradict each other")
+	case sp.Name == "" || sp.Title == "" || sp.Description == "":
+		fail("name, title and description are needed")
+	case sp.View != nil && (sp.View.URI == "" || sp.View.HTML == ""):
+		fail("a view needs a URI and a page")
+	}
+	e, err := newEntry(r.server(), i, sp, h)
+	if err != nil {
+		fail("%v", err)
+	}
+	r.register(e)
+}
+
+func newEntry[In, Out any](s *Server, i Intent, sp Spec, h Handler[In, Out]) (*entry, error) {
+	in, input, err := schemaFor[In](sp.Input)
+	if err != nil {
+		return nil, fmt.Errorf("arguments: %w", err)
+	}
+	if in.Type != "object" {
+		return nil, fmt.Errorf("arguments: %T is no JSON object", *new(In))
+	}
+	e := &entry{
+		view: sp.View, intent: i, input: input, home: s,
+		timeout: s.opts.Timeout, limit: s.opts.Limit,
+		sensitive: sp.Sensitive == annotary.Yes, untrusted: sp.Untrusted == annotary.Yes,
+	}
+	var out *jsonschema.Schema
+	if reflect.TypeFor[Out]() != reflect.TypeFor[Nothing]() {
+		if out, e.output, err = schemaFor[Out](sp.Output); err != nil {
+			return nil, fmt.Errorf("result: %w", err)
+		}
+		if out.Type != "object" { // older clients know no other
+			return nil, fmt.Errorf("result: %T is no JSON object", *new(Out))
+		}
+	}
+	if sp.Timeout != 0 {
+		e.timeout = sp.Timeout
+	}
+	if sp.Limit != 0 {
+		e.limit = sp.Limit
+	}
+	e.tool = sp.definition(i, in, out)
+	e.invoke = invoker(e, h)
+	return e, nil
+}
+
+// schemaFor infers the schema of a type, adjusts it and reads it back as
+// clients will.
+func schemaFor[T any](adjust func(*jsonschema.Schema)) (*jsonschema.Schema, *shape.Schema, error) {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	noNullLists(s)
+	if adjust != nil {
+		adjust(s)
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	compiled, err := shape.Compile(raw)
+	return s, compiled, err
+}
+
+// noNullLists says of lists that they are lists. A nil slice goes out as an
+// empty one (see fillLists), and hosts trip over a list of types.
+func noNullLists(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if slices.Equal(s.Types, []string{"null", "array"}) {
+		s.Type, s.Types = "array", nil
+	}
+	for _, p := range s.Properties {
+		noNullLists(p)
+	}
+	noNullLists(s.Items)
+	noNullLists(s.AdditionalProperties)
+}
+
+// invoker wraps the typed handler: checked arguments in, a shaped result out.
+func invoker[In, Out any](e *entry, h Handler[In, Out]) func(context.Context, *Call, []byte) ([]byte, error) {
+	return func(ctx context.Context, call *Call, args []byte) ([]byte, error) {
+		var in In
+		if err := json.Unmarshal(args, &in); err != nil {
+			return nil, annotary.E(annotary.CodeInvalid, "the arguments do not fit: "+err.Error(), err)
+		}
+		if d, ok := any(in).(interface{ dryRun() bool }); ok {
+			call.DryRun = d.dryRun()
+		}
+		do := func(ctx context.Context) ([]byte, error) {
+			out, err := h(ctx, call, in)
+			if err != nil {
+				return nil, err
+			}
+			fillLists(reflect.ValueOf(&out))
+			raw, err := json.Marshal(out)
+			if err != nil {
+				return nil, err
+			}
+			return e.result(call, raw)
+		}
+		if k, ok := any(in).(interface{ key() string }); ok && k.key() != "" && !call.DryRun {
+			return e.once(ctx, call, k.key(), args, do)
+		}
+		return do(ctx)
+	}
+}
+
+// check reads the arguments strictly and holds them to the schema.
+func (e *entry) check(args []byte) ([]byte, error) {
+	if len(args) == 0 {
+		args = []byte("{}")
+	}
+	if err := strict.Check(args, strict.Limits{}); err != nil {
+		return nil, annotary.E(annotary.CodeInvalid, "the arguments cannot be read: "+err.Error(), err)
+	}
+	if err := e.input.Validate(args); err != nil {
+		return nil, annotary.E(annotary.CodeInvalid, "the arguments do not keep to the schema: "+errors.Unwrap(err).Error(), nil)
+	}
+	return args, nil
+}
+
+// fillLists makes nil slices empty ones, so that a list goes out as a list.
+func fillLists(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			fillLists(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fillLists(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		if v.IsNil() && v.CanSet() {
+			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		}
+		for i := range v.Len() {
+			fillLists(v.Index(i))
+		}
+	default:
+	}
+}
