@@ -38,11 +38,11 @@ var onlyIn = map[string]struct {
 	pkgs []string
 	why  string
 }{
-	"github.com/go-json-experiment/json": {[]string{"internal/strict"}, "JSON is read in one place"},
-	"github.com/pelletier/go-toml/v2":    {[]string{"internal/clients"}, "one client writes its configuration in TOML"},
-	"github.com/cedar-policy/cedar-go":   {[]string{"policy"}, "the policy engine stays behind our own words"},
-	"golang.org/x/mod":                   {[]string{"audit"}, "the tree of the log is kept in one place"},
-	"github.com/spf13/cobra":             {[]string{"internal/cli"}, "flags end at the command line"},
+	"github.com/go-json-experiment/json":     {[]string{"internal/strict"}, "JSON is read in one place"},
+	"github.com/pelletier/go-toml/v2":        {[]string{"internal/clients"}, "one client writes its configuration in TOML"},
+	"github.com/cedar-policy/cedar-go":       {[]string{"policy"}, "the policy engine stays behind our own words"},
+	"golang.org/x/mod":                       {[]string{"audit"}, "the tree of the log is kept in one place"},
+	"github.com/spf13/cobra":                 {[]string{"internal/cli"}, "flags end at the command line"},
 	"github.com/go-json-experiment/json":     {[]string{"internal/strict"}, "JSON is read in one place"},
 	"github.com/pelletier/go-toml/v2":        {[]string{"internal/clients"}, "one client writes its configuration in TOML"},
 	"github.com/cedar-policy/cedar-go":       {[]string{"policy"}, "the policy engine stays behind our own words"},
