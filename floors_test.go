@@ -43,12 +43,8 @@ var onlyIn = map[string]struct {
 	"github.com/cedar-policy/cedar-go":       {[]string{"policy"}, "the policy engine stays behind our own words"},
 	"golang.org/x/mod":                       {[]string{"audit"}, "the tree of the log is kept in one place"},
 	"github.com/spf13/cobra":                 {[]string{"internal/cli"}, "flags end at the command line"},
-	"github.com/go-json-experiment/json":     {[]string{"internal/strict"}, "JSON is read in one place"},
-	"github.com/pelletier/go-toml/v2":        {[]string{"internal/clients"}, "one client writes its configuration in TOML"},
-	"github.com/cedar-policy/cedar-go":       {[]string{"policy"}, "the policy engine stays behind our own words"},
 	"github.com/modelcontextprotocol/go-sdk": {[]string{"tool", "examples"}, "its types lose what they do not know"},
 	"github.com/jackc/pgx/v5":                {[]string{"tool/toolpg", "internal/export", "examples"}, "nobody else needs PostgreSQL"},
-	"github.com/spf13/cobra":                 {[]string{"internal/cli"}, "flags end at the command line"},
 }
 
 func TestFloors(t *testing.T) {
