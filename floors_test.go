@@ -43,7 +43,7 @@ var onlyIn = map[string]struct {
 	"github.com/cedar-policy/cedar-go":       {[]string{"policy"}, "the policy engine stays behind our own words"},
 	"golang.org/x/mod":                       {[]string{"audit"}, "the tree of the log is kept in one place"},
 	"github.com/spf13/cobra":                 {[]string{"internal/cli"}, "flags end at the command line"},
-	"github.com/modelcontextprotocol/go-sdk": {[]string{"tool", "examples"}, "its types lose what they do not know"},
+	"github.com/modelcontextprotocol/go-sdk": {[]string{"tool", "examples", "conformance"}, "its types lose what they do not know"},
 	"github.com/jackc/pgx/v5":                {[]string{"tool/toolpg", "internal/export", "examples"}, "nobody else needs PostgreSQL"},
 }
 
