@@ -106,7 +106,7 @@ func (r *reading) admitsLoss() string {
 
 var (
 	// tells are verbs that put words before a person.
-	tells = wordSet("send email mail message sms text reply forward tweet broadcast notify announce")
+	tells = wordSet("send email mail message sms reply forward tweet broadcast notify announce")
 	// words that are sent to people.
 	messages = wordSet("email emails mail message messages sms text dm tweet post notification notifications invitation " +
 		"reminder reply newsletter letter fax")

@@ -134,7 +134,7 @@ var lexicon = makeLexicon([numKinds]entry{
 	send: {
 		firm: "send notify forward publish broadcast share invite transfer pay charge buy purchase sell withdraw donate " +
 			"tweet announce refund tip redeem escalate remind dispatch reply respond",
-		leading: "email mail message sms text dial trade bid swap stake bridge",
+		leading: "email mail message sms dial trade bid swap stake bridge",
 		agent:   "sender",
 		loose:   "order chat call place",
 	},

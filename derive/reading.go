@@ -91,12 +91,15 @@ func productPrefix(names [][]string) map[string]bool {
 	prefix := map[string]bool{}
 	for w, n := range first {
 		v, isVerb := lexicon[w]
-		if n*2 > len(names) && (!isVerb || v.rank < firm && verbNext[w]*2 > n) {
+		if n*2 > len(names) && !auxiliary[w] && (!isVerb || v.rank < firm && verbNext[w]*2 > n) {
 			prefix[w] = true
 		}
 	}
 	return prefix
 }
+
+// auxiliary words begin names that ask something, and are nobody's product.
+var auxiliary = wordSet("is are has have can does do should my")
 
 // step steps over the product's prefix.
 func (s *serverReading) step(words []string) []string {

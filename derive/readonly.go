@@ -46,7 +46,7 @@ func (r *reading) judgeReadOnly(m model) verdict {
 		return verdict{annotary.Yes, math.Min(sc.p, 0.99), reads}
 	case sc.p < writesBelow:
 		return verdict{annotary.No, math.Min(1-sc.p, unsure), r.speaksForWriting(sc.con)}
-	case sc.p >= readOnlyFrom:
+	case sc.p >= readOnlyFrom && r.prose.lead != "":
 		return verdict{annotary.Unknown, 0, "its description says that it reads, and a description alone is not enough"}
 	default:
 		return verdict{annotary.Unknown, 0, r.leavesOpen()}
@@ -178,7 +178,7 @@ func (r *reading) speaksForWriting(con feature) string {
 }
 
 func (r *reading) leavesOpen() string {
-	if r.verb == "" {
+	if r.kind == noKind {
 		return "its name has no verb that says what it does"
 	}
 	return "its name has the verb '" + r.verb + "', which may or may not change something"
