@@ -16,6 +16,9 @@ package clients
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -110,8 +113,8 @@ func Find(p Place) Found {
 			continue
 		}
 		seen[s.path] = true
-		raw, err := os.ReadFile(s.path)
-		if os.IsNotExist(err) {
+		raw, err := readFile(s.path)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		file := File{Client: s.client, Scope: s.scope, Path: s.path}
@@ -132,6 +135,26 @@ func Find(p Place) Found {
 		found.Servers = append(found.Servers, servers...)
 	}
 	return found
+}
+
+// maxFile is the largest file read: Claude Code keeps its history beside its
+// servers, and that grows.
+const maxFile = 256 << 20
+
+// readFile reads a configuration. A project may come from a stranger, and a
+// link to a device would never end.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file")
+	}
+	if info.Size() > maxFile {
+		return nil, fmt.Errorf("it has %d bytes, at most %d are read", info.Size(), maxFile)
+	}
+	return os.ReadFile(path)
 }
 
 // Distinct groups entries that start the same server: the same command with

@@ -243,6 +243,35 @@ func TestFind_Malformed(t *testing.T) {
 	}
 }
 
+// TestFind_Irregular checks that a link to a device in a cloned repository does
+// not keep us reading for ever.
+func TestFind_Irregular(t *testing.T) {
+	h := home(t, nil)
+	if err := os.Symlink("/dev/zero", filepath.Join(h, ".mcp.json")); err != nil {
+		t.Fatal(err)
+	}
+	found := Find(Place{Home: "/none", Project: h})
+	if len(found.Files) != 1 || found.Files[0].Problem != "it is no regular file" {
+		t.Errorf("got %v, want one file with a problem", found.Files)
+	}
+}
+
+func TestFind_EnvFile(t *testing.T) {
+	h := home(t, map[string]string{
+		".cursor/mcp.json": `{"mcpServers": {"a": {"command": "a", "envFile": "${userHome}/a.env", "env": {"B": "own"}},
+		  "b": {"command": "b", "envFile": "/no/such/file"}}}`,
+		"a.env": "# a comment\nA = 'one two'\nexport B=file\n\nC=\"x=y\"\nnonsense\n",
+	})
+	servers := Find(Place{Home: h}).Servers
+	want := map[string]string{"A": "one two", "B": "own", "C": "x=y"}
+	if diff := cmp.Diff(want, servers[0].Launch.Env.Reveal()); diff != "" {
+		t.Errorf("variables (-want +got):\n%s", diff)
+	}
+	if got := servers[1].Launch.Missing; !slices.Equal(got, []string{"/no/such/file"}) {
+		t.Errorf("missing %q, want the file", got)
+	}
+}
+
 // TestFind_AtHome checks that a project at home reads no file twice.
 func TestFind_AtHome(t *testing.T) {
 	h := home(t, map[string]string{".cursor/mcp.json": cursorJSON})

@@ -89,3 +89,31 @@ func (e *expander) vars(v Vars) Vars {
 	}
 	return Vars{out}
 }
+
+// file adds the variables of an env file, where the entry does not set them
+// itself. A file that cannot be read is missing like a variable.
+func (e *expander) file(path string, into Vars) {
+	raw, err := readFile(path)
+	if err != nil {
+		e.missing = append(e.missing, path)
+		return
+	}
+	for line := range strings.Lines(string(raw)) {
+		name, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
+		name = strings.TrimSpace(name)
+		if _, own := into.values[name]; !ok || own || strings.HasPrefix(name, "#") {
+			continue
+		}
+		into.values[name] = unquoteValue(strings.TrimSpace(value))
+	}
+}
+
+// unquoteValue takes off the quotes around a value.
+func unquoteValue(v string) string {
+	for _, quote := range []string{`"`, "'"} {
+		if len(v) > 1 && strings.HasPrefix(v, quote) && strings.HasSuffix(v, quote) {
+			return v[1 : len(v)-1]
+		}
+	}
+	return v
+}

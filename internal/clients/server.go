@@ -49,6 +49,7 @@ type Server struct {
 	// Launch is the entry with its variables filled in.
 	Launch Launch
 
+	envFile    string            // a file with more variables
 	inherit    []string          // variables passed on by name, "*" for all
 	headerVars map[string]string // headers whose value is in a variable
 }
@@ -74,6 +75,9 @@ func (s *Server) complete(p *Place, src source) {
 		URL:       fill.text(s.URL),
 		Headers:   fill.vars(s.Headers),
 		Inherit:   s.inherit,
+	}
+	if s.envFile != "" {
+		fill.file(fill.text(s.envFile), s.Launch.Env)
 	}
 	if s.Launch.Dir == "" {
 		s.Launch.Dir = s.Folder
@@ -108,6 +112,7 @@ func readEntry(name string, raw strict.Raw) (Server, error) {
 	}
 	s.Env = readVars(strict.Get(raw, "env"))
 	s.Dir, _ = strict.Text(strict.Get(raw, "cwd"))
+	s.envFile, _ = strict.Text(strict.Get(raw, "envFile"))
 	s.Headers = readVars(strict.Get(raw, "headers"))
 	for _, key := range []string{"url", "serverUrl"} {
 		if url, ok := strict.Text(strict.Get(raw, key)); ok {

@@ -131,7 +131,7 @@ func readMap(raw strict.Raw) ([]Server, error) {
 // readJSON returns the document, comments and trailing commas taken out.
 func readJSON(raw []byte) (strict.Raw, error) {
 	doc := Plain(raw)
-	if err := strict.Check(doc, strict.Limits{}); err != nil {
+	if err := strict.Check(doc, strict.Limits{Bytes: maxFile}); err != nil {
 		return nil, err
 	}
 	if kind := strict.KindOf(doc); kind != strict.Object {

@@ -11,6 +11,7 @@ package scan
 
 import (
 	"context"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -110,16 +111,36 @@ func choose(entries []clients.Server, opts Options) (*clients.Server, *Outcome) 
 	if len(on) == 0 {
 		return nil, &Outcome{Status: Disabled, Problem: "switched off in " + entries[0].Client.Name()}
 	}
-	// An entry of the user's own comes before a project's: it may be started.
-	slices.SortStableFunc(on, func(a, b clients.Server) int { return len(a.Scope) - len(b.Scope) })
-	first := &on[0]
-	if first.Scope == clients.Project && !opts.StartProject {
-		return nil, &Outcome{Status: NotStarted, Problem: "a project brings it along: " + first.File}
+	var why *Outcome
+	for i := range on {
+		stop := obstacle(&on[i], opts)
+		if stop == nil {
+			return &on[i], nil
+		}
+		if why == nil {
+			why = stop
+		}
 	}
-	if missing := first.Launch.Missing; len(missing) > 0 {
-		return nil, incomplete(first)
+	return nil, why
+}
+
+// obstacle says why an entry is not to be started, nil if it may be.
+func obstacle(s *clients.Server, opts Options) *Outcome {
+	if s.Scope == clients.Project && !opts.StartProject {
+		return &Outcome{Status: NotStarted, Problem: "a project brings it along: " + s.File}
 	}
-	return first, nil
+	if len(s.Launch.Missing) > 0 {
+		return incomplete(s)
+	}
+	if dir := s.Launch.Dir; dir != "" {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return &Outcome{
+				Status: Incomplete, Problem: "the folder it starts in is gone: " + dir,
+				Hint: "remove the entry from " + s.File,
+			}
+		}
+	}
+	return nil
 }
 
 // target turns an entry into what upstream connects to.

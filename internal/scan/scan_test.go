@@ -136,6 +136,52 @@ func TestRun_Project(t *testing.T) {
 	}
 }
 
+// TestChoose checks which of several entries for one server is started, and
+// what is said if none is.
+func TestChoose(t *testing.T) {
+	entry := func(name string, change func(*clients.Server)) clients.Server {
+		s := clients.Server{Name: name, Client: clients.Cursor, Scope: clients.User, File: "/f"}
+		change(&s)
+		return s
+	}
+	gone := entry("gone", func(s *clients.Server) { s.Launch.Dir = "/no/such/folder" })
+	off := entry("off", func(s *clients.Server) { s.Disabled = true })
+	project := entry("project", func(s *clients.Server) { s.Scope = clients.Project })
+	unset := entry("unset", func(s *clients.Server) { s.Launch.Missing = []string{"TOKEN"} })
+	input := entry("input", func(s *clients.Server) { s.Launch.Missing = []string{"input:key"} })
+	folder := entry("folder", func(s *clients.Server) { s.Launch.Missing = []string{"workspaceFolder"} })
+	good := entry("good", func(*clients.Server) {})
+	tests := []struct {
+		name    string
+		entries []clients.Server
+		project bool
+		want    string // the entry started, or what is said
+	}{
+		{"the-good-one", []clients.Server{gone, off, project, unset, good}, false, "good"},
+		{"project-asked-for", []clients.Server{off, project}, true, "project"},
+		{"project", []clients.Server{project}, false, "a project brings it along: /f"},
+		{"off", []clients.Server{off}, true, "switched off in Cursor"},
+		{"gone", []clients.Server{gone, off}, false, "the folder it starts in is gone: /no/such/folder"},
+		{"unset", []clients.Server{unset}, false, "it needs TOKEN, which is not set here"},
+		{"input", []clients.Server{input}, false, `Cursor asks for "key" when it starts it`},
+		{"folder", []clients.Server{folder}, false, "it starts in a project"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := ""
+			entry, stop := choose(tt.entries, Options{StartProject: tt.project})
+			if entry != nil {
+				got = entry.Name
+			} else {
+				got = stop.Problem
+			}
+			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 // TestRun_Jobs checks that no more servers are asked at once than allowed.
 func TestRun_Jobs(t *testing.T) {
 	var found clients.Found
