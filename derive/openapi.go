@@ -1,0 +1,293 @@
+package derive
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/strict"
+)
+
+// An Operation is one operation of an OpenAPI document, as the tool a
+// generated MCP server makes of it.
+type Operation struct {
+	Name   string // operationId, else made of method and path
+	Method string // upper case
+	Path   string
+	Claims Claims
+	Flags  []Flag
+}
+
+// A Flag is something about an operation that a person should look at.
+type Flag struct {
+	Code string `json:"code"`
+	Why  string `json:"why"`
+}
+
+// The codes of flags.
+const (
+	FlagSideEffect    = "get-with-side-effect"    // a GET that seems to do more than read
+	FlagContradiction = "declared-against-method" // x-mcp-annotations say what the method denies
+	FlagWrongType     = "annotation-wrong-type"   // a member of x-mcp-annotations is no boolean
+	FlagDuplicate     = "duplicate-name"          // two operations make tools of one name
+)
+
+// methods are the operations a path may have.
+var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
+
+// IsOpenAPI reports whether the document is an OpenAPI or Swagger document, in
+// JSON or YAML.
+func IsOpenAPI(doc []byte) bool {
+	root, err := jsonDocument(doc)
+	return err == nil && version(root) != ""
+}
+
+// version returns what an OpenAPI document says it is, or "".
+func version(root strict.Raw) string {
+	for _, key := range []string{"openapi", "swagger"} {
+		if v, ok := strict.Text(strict.Get(root, key)); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// OpenAPI derives claims for every operation of an OpenAPI 3.0, 3.1 or Swagger
+// 2.0 document, in its order. Per hint the first that speaks decides: the
+// overrides, x-mcp-annotations of the operation, those of its path, the HTTP
+// method. Overrides may be nil; they are kept apart from the document, so that
+// they survive when it is generated again.
+func OpenAPI(doc, overrides []byte) ([]Operation, error) {
+	root, err := jsonDocument(doc)
+	if err != nil {
+		return nil, annotary.E(annotary.CodeInvalid, "the OpenAPI document cannot be read: "+err.Error(), err)
+	}
+	if v := version(root); !strings.HasPrefix(v, "3.") && v != "2.0" {
+		return nil, annotary.E(annotary.CodeInvalid, fmt.Sprintf("OpenAPI version %q is not known", v), nil).
+			WithHint("OpenAPI 3.0, 3.1 and Swagger 2.0 are read")
+	}
+	over, err := parseOverrides(overrides)
+	if err != nil {
+		return nil, err
+	}
+	endpoints := endpointsOf(root)
+	operations := make([]Operation, len(endpoints))
+	for i, claims := range Tools(toolsOf(endpoints)) {
+		operations[i] = endpoints[i].operation(claims, over)
+	}
+	flagDuplicates(operations)
+	return operations, over.unused()
+}
+
+// An endpoint is an operation as the document has it.
+type endpoint struct {
+	tool         annotary.Tool
+	method, path string
+	params       []param
+	summary      string
+	onPath       strict.Raw // x-mcp-annotations of the path
+	own          strict.Raw // x-mcp-annotations of the operation
+}
+
+// A param is one input of an operation.
+type param struct {
+	name, in string
+	schema   strict.Raw
+}
+
+func endpointsOf(root strict.Raw) []endpoint {
+	var all []endpoint
+	for path, item := range strict.Members(strict.Get(root, "paths")) {
+		item = follow(root, item)
+		for method, op := range strict.Members(item) {
+			if slices.Contains(methods, method) && strict.KindOf(op) == strict.Object {
+				all = append(all, newEndpoint(root, path, method, item, op))
+			}
+		}
+	}
+	return all
+}
+
+func newEndpoint(root strict.Raw, path, method string, item, op strict.Raw) endpoint {
+	e := endpoint{
+		method: strings.ToUpper(method), path: path,
+		onPath: strict.Get(item, "x-mcp-annotations"), own: strict.Get(op, "x-mcp-annotations"),
+	}
+	for _, list := range []strict.Raw{strict.Get(item, "parameters"), strict.Get(op, "parameters")} {
+		for _, p := range strict.Elements(list) {
+			e.addParam(root, follow(root, p))
+		}
+	}
+	e.addBody(root, op)
+	e.summary, _ = strict.Text(strict.Get(op, "summary"))
+	e.tool.Name, _ = strict.Text(strict.Get(op, "operationId"))
+	if e.tool.Name == "" {
+		e.tool.Name = strings.Join(splitName(method+" "+path), "_")
+	}
+	e.tool.Description, _ = strict.Text(strict.Get(op, "description"))
+	if e.tool.Description == "" {
+		e.tool.Description = e.summary
+	}
+	e.tool.Input = e.inputSchema()
+	return e
+}
+
+// follow returns what a local reference points to; anything else as it is. A
+// reference to a reference is not followed twice.
+func follow(root, v strict.Raw) strict.Raw {
+	ref, ok := strict.Text(strict.Get(v, "$ref"))
+	if pointer, local := strings.CutPrefix(ref, "#"); ok && local {
+		return strict.At(root, pointer)
+	}
+	return v
+}
+
+func (e *endpoint) addParam(root, p strict.Raw) {
+	name, _ := strict.Text(strict.Get(p, "name"))
+	in, _ := strict.Text(strict.Get(p, "in"))
+	switch {
+	case in == "body": // Swagger 2.0
+		e.addProperties(root, strict.Get(p, "schema"))
+	case name == "":
+	case strict.Get(p, "schema") != nil:
+		e.params = append(e.params, param{name, in, strict.Get(p, "schema")})
+	default: // Swagger 2.0 writes the type beside the name
+		e.params = append(e.params, param{name, in, p})
+	}
+}
+
+func (e *endpoint) addBody(root, op strict.Raw) {
+	body := follow(root, strict.Get(op, "requestBody"))
+	for _, media := range strict.Members(strict.Get(body, "content")) {
+		e.addProperties(root, strict.Get(media, "schema"))
+		return // other media types say the same
+	}
+}
+
+func (e *endpoint) addProperties(root, schema strict.Raw) {
+	for name, s := range strict.Members(strict.Get(follow(root, schema), "properties")) {
+		e.params = append(e.params, param{name, "body", s})
+	}
+}
+
+// inputSchema makes the schema of the tool's arguments. Of two inputs of one
+// name the first counts.
+func (e *endpoint) inputSchema() strict.Raw {
+	var out bytes.Buffer
+	seen := map[string]bool{}
+	for _, p := range e.params {
+		if seen[p.name] {
+			continue
+		}
+		if len(seen) > 0 {
+			out.WriteByte(',')
+		}
+		seen[p.name] = true
+		fmt.Fprintf(&out, "%s:%s", strict.Quote(p.name), p.schema)
+	}
+	return []byte(`{"type":"object","properties":{` + out.String() + `}}`)
+}
+
+func toolsOf(endpoints []endpoint) []annotary.Tool {
+	tools := make([]annotary.Tool, len(endpoints))
+	for i := range endpoints {
+		tools[i] = endpoints[i].tool
+	}
+	return tools
+}
+
+// operation makes the claims of an endpoint. What its method says about the
+// three hints of reading and writing is put over what was derived from its
+// words; the other five stay.
+func (e *endpoint) operation(words Claims, over *overrides) Operation {
+	op := Operation{Name: e.tool.Name, Method: e.method, Path: e.path, Claims: words}
+	e.judgeMethod(&op, words)
+	byMethod := op.Claims
+	e.declare(&op, e.onPath, "of its path")
+	e.declare(&op, e.own, "of the operation")
+	op.flagContradictions(byMethod)
+	over.apply(&op)
+	op.settle()
+	return op
+}
+
+// declare puts in what x-mcp-annotations say.
+func (e *endpoint) declare(op *Operation, annotations strict.Raw, where string) {
+	for member, v := range strict.Members(annotations) {
+		name, ok := hintOf(member)
+		if !ok {
+			continue
+		}
+		switch k := strict.KindOf(v); k {
+		case strict.True, strict.False:
+			op.Claims[name] = annotary.Claim{
+				Hint: name, Value: annotary.ValueOf(k == strict.True), By: annotary.FromDeclared, Confidence: 1,
+				Why: "x-mcp-annotations " + where + " say so",
+			}
+		default:
+			op.flag(FlagWrongType, fmt.Sprintf("%s in x-mcp-annotations %s is %s, not true or false", member, where, k))
+		}
+	}
+}
+
+// hintOf returns the hint a member names, by its short name or MCP's.
+func hintOf(member string) (annotary.HintName, bool) {
+	for n := range annotary.HintName(annotary.NumHints) {
+		if member == n.String() || member == n.Wire() && n.InSpec() {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+func (op *Operation) flag(code, why string) { op.Flags = append(op.Flags, Flag{code, why}) }
+
+// flagContradictions names what was declared safe where the method says
+// otherwise.
+func (op *Operation) flagContradictions(byMethod Claims) {
+	for _, n := range []annotary.HintName{annotary.ReadOnly, annotary.Destructive} {
+		now, before := op.Claims[n], byMethod[n]
+		if now.Value == n.Safe() && before.Value == n.Dangerous() {
+			op.flag(FlagContradiction, fmt.Sprintf("%s is declared %s, but: %s", n, now.Value, before.Why))
+		}
+	}
+}
+
+// settle makes the hints agree where different parties spoke: the stronger one
+// decides, and between equals the dangerous value.
+func (op *Operation) settle() {
+	readOnly, destructive := &op.Claims[annotary.ReadOnly], op.Claims[annotary.Destructive]
+	if readOnly.Value != annotary.Yes {
+		return
+	}
+	if destructive.Value == annotary.Yes && strength(destructive.By) >= strength(readOnly.By) {
+		*readOnly = destructive
+		readOnly.Hint, readOnly.Value, readOnly.Why = annotary.ReadOnly, annotary.No, "it is destructive: "+destructive.Why
+		return
+	}
+	for _, n := range []annotary.HintName{annotary.Destructive, annotary.Idempotent} {
+		if op.Claims[n].Value != n.Safe() {
+			op.Claims[n] = *readOnly
+			op.Claims[n].Hint, op.Claims[n].Value, op.Claims[n].Why = n, n.Safe(), "it is read-only: "+readOnly.Why
+		}
+	}
+}
+
+// strength orders who may speak about an operation.
+func strength(s annotary.Source) int {
+	return slices.Index([]annotary.Source{annotary.FromDerived, annotary.FromDeclared, annotary.FromOperator}, s)
+}
+
+func flagDuplicates(operations []Operation) {
+	first := map[string]string{}
+	for i := range operations {
+		op := &operations[i]
+		if other, ok := first[op.Name]; ok {
+			op.flag(FlagDuplicate, "it has the name of "+other)
+			continue
+		}
+		first[op.Name] = op.Method + " " + op.Path
+	}
+}
