@@ -39,6 +39,7 @@ var onlyIn = map[string]struct {
 	why  string
 }{
 	"github.com/go-json-experiment/json":     {[]string{"internal/strict"}, "JSON is read in one place"},
+	"go.yaml.in/yaml/v3":                     {[]string{"derive", "internal/config"}, "strangers' YAML becomes checked JSON or an error with its line"},
 	"github.com/pelletier/go-toml/v2":        {[]string{"internal/clients"}, "one client writes its configuration in TOML"},
 	"github.com/cedar-policy/cedar-go":       {[]string{"policy"}, "the policy engine stays behind our own words"},
 	"golang.org/x/mod":                       {[]string{"audit"}, "the tree of the log is kept in one place"},

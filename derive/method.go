@@ -32,6 +32,11 @@ func (e *endpoint) judgeMethod(op *Operation, words Claims) {
 	}
 }
 
+// say replaces a claim.
+func (c *Claims) say(n annotary.HintName, v annotary.Value, confidence float64, why string) {
+	c[n] = annotary.Claim{Hint: n, Value: v, By: annotary.FromDerived, Confidence: confidence, Why: why}
+}
+
 // judgePost: POST adds something, unless its name says that it only looks or
 // that it takes something away.
 func (e *endpoint) judgePost(c *Claims, words Claims) {
@@ -72,13 +77,9 @@ func (e *endpoint) judgeSafe(op *Operation) {
 	why = e.method + ", but " + why
 	op.Claims.say(annotary.ReadOnly, annotary.No, 0.7, why)
 	op.Claims.say(annotary.Idempotent, annotary.Unknown, 0, why)
-	destructive := annotary.Unknown
+	op.Claims.say(annotary.Destructive, annotary.Unknown, 0, why)
 	if kind == destroys {
-		destructive = annotary.Yes
-	}
-	op.Claims.say(annotary.Destructive, destructive, 0.7, why)
-	if destructive == annotary.Unknown {
-		op.Claims[annotary.Destructive].Confidence = 0
+		op.Claims.say(annotary.Destructive, annotary.Yes, 0.7, why)
 	}
 }
 
@@ -176,7 +177,7 @@ func (e *endpoint) sideEffect() (string, effect) {
 	if verb, kind := e.action(); kind != noEffect {
 		return fmt.Sprintf("its action is '%s'", verb), kind
 	}
-	for _, p := range e.params {
+	for _, p := range e.inputs {
 		if p.in != "query" {
 			continue
 		}

@@ -85,14 +85,14 @@ func OpenAPI(doc, overrides []byte) ([]Operation, error) {
 type endpoint struct {
 	tool         annotary.Tool
 	method, path string
-	params       []param
+	inputs       []input
 	summary      string
 	onPath       strict.Raw // x-mcp-annotations of the path
 	own          strict.Raw // x-mcp-annotations of the operation
 }
 
-// A param is one input of an operation.
-type param struct {
+// An input is one parameter of an operation, or one member of its body.
+type input struct {
 	name, in string
 	schema   strict.Raw
 }
@@ -152,9 +152,9 @@ func (e *endpoint) addParam(root, p strict.Raw) {
 		e.addProperties(root, strict.Get(p, "schema"))
 	case name == "":
 	case strict.Get(p, "schema") != nil:
-		e.params = append(e.params, param{name, in, strict.Get(p, "schema")})
+		e.inputs = append(e.inputs, input{name, in, strict.Get(p, "schema")})
 	default: // Swagger 2.0 writes the type beside the name
-		e.params = append(e.params, param{name, in, p})
+		e.inputs = append(e.inputs, input{name, in, p})
 	}
 }
 
@@ -168,7 +168,7 @@ func (e *endpoint) addBody(root, op strict.Raw) {
 
 func (e *endpoint) addProperties(root, schema strict.Raw) {
 	for name, s := range strict.Members(strict.Get(follow(root, schema), "properties")) {
-		e.params = append(e.params, param{name, "body", s})
+		e.inputs = append(e.inputs, input{name, "body", s})
 	}
 }
 
@@ -177,7 +177,7 @@ func (e *endpoint) addProperties(root, schema strict.Raw) {
 func (e *endpoint) inputSchema() strict.Raw {
 	var out bytes.Buffer
 	seen := map[string]bool{}
-	for _, p := range e.params {
+	for _, p := range e.inputs {
 		if seen[p.name] {
 			continue
 		}
@@ -210,6 +210,7 @@ func (e *endpoint) operation(words Claims, over *overrides) Operation {
 	op.flagContradictions(byMethod)
 	over.apply(&op)
 	op.settle()
+	op.settleReversible(words)
 	return op
 }
 
@@ -272,6 +273,19 @@ func (op *Operation) settle() {
 			op.Claims[n] = *readOnly
 			op.Claims[n].Hint, op.Claims[n].Value, op.Claims[n].Why = n, n.Safe(), "it is read-only: "+readOnly.Why
 		}
+	}
+}
+
+// settleReversible takes back what was derived for the way back while the
+// operation's words, and not its method, said whether it only reads.
+func (op *Operation) settleReversible(words Claims) {
+	readOnly, way := op.Claims[annotary.ReadOnly], op.Claims[annotary.Reversible]
+	switch {
+	case way.By != annotary.FromDerived:
+	case readOnly.Value == annotary.Yes:
+		op.Claims.say(annotary.Reversible, annotary.Yes, readOnly.Confidence, "it is read-only, so there is nothing to take back")
+	case words[annotary.ReadOnly].Value == annotary.Yes:
+		op.Claims.say(annotary.Reversible, annotary.Unknown, 0, "nothing in the document says")
 	}
 }
 

@@ -14,9 +14,10 @@ import (
 )
 
 type deriveOptions struct {
-	streams *Streams
-	file    string
-	format  string
+	streams   *Streams
+	file      string
+	overrides string
+	format    string
 }
 
 func newDeriveCmd(s *Streams) *cobra.Command {
@@ -29,9 +30,12 @@ func newDeriveCmd(s *Streams) *cobra.Command {
 		Long: "Derive reads a saved tools/list answer and says for each tool what it does to the\n" +
 			"world, how sure that is, and why. It does not look at the tools' annotations and\n" +
 			"calls nothing. FILE is {\"tools\":[…]}, an array of definitions, the whole JSON-RPC\n" +
-			"response, or lines of definitions; - is standard input.",
+			"response, or lines of definitions; - is standard input.\n\n" +
+			"FILE may also be an OpenAPI 3 or Swagger 2 document in YAML or JSON: then there is\n" +
+			"a tool for each operation, and --overrides has the last word about its hints.",
 		Example: "  annotary derive tools.json\n" +
-			"  annotary derive --format json - < tools.json",
+			"  annotary derive --format json - < tools.json\n" +
+			"  annotary derive openapi.yaml --overrides overrides.yaml",
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.file = args[0]
@@ -43,6 +47,7 @@ func newDeriveCmd(s *Streams) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.format, "format", "table", "how to print: table or json")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
+	cmd.Flags().StringVar(&o.overrides, "overrides", "", "what you say about the operations of an OpenAPI document")
 	return cmd
 }
 
@@ -54,7 +59,13 @@ func runDerive(_ context.Context, o deriveOptions) error {
 	if err != nil {
 		return err
 	}
-	derived, err := deriveDocument(raw)
+	if isOpenAPI(o.file, raw) {
+		return runDeriveOpenAPI(o, raw)
+	}
+	if o.overrides != "" {
+		return annotary.E(annotary.CodeUsage, "--overrides goes with an OpenAPI document", nil).WithHint("see 'annotary derive --help'")
+	}
+	derived, err := deriveTools(raw)
 	if err != nil {
 		return err
 	}
@@ -83,8 +94,8 @@ type derivedTool struct {
 	claims derive.Claims
 }
 
-// deriveDocument derives from whatever kind of document it was given.
-func deriveDocument(raw []byte) ([]derivedTool, error) {
+// deriveTools derives from a saved list of tools.
+func deriveTools(raw []byte) ([]derivedTool, error) {
 	tools, err := annotary.ParseTools(raw)
 	if err != nil {
 		return nil, err
@@ -103,21 +114,29 @@ type derivedHint struct {
 	Why        string         `json:"why"`
 }
 
+// derivedJSON is one tool as the JSON contract of this command has it. The
+// last two are there for operations of an OpenAPI document only.
+type derivedJSON struct {
+	Name      string                 `json:"name"`
+	Hints     map[string]derivedHint `json:"hints"`
+	Operation string                 `json:"operation,omitempty"`
+	Flags     []derive.Flag          `json:"flags,omitzero"`
+}
+
+func newDerivedJSON(name string, claims *derive.Claims) derivedJSON {
+	d := derivedJSON{Name: name, Hints: map[string]derivedHint{}}
+	for _, c := range claims {
+		d.Hints[c.Hint.String()] = derivedHint{c.Value, c.Confidence, c.Why}
+	}
+	return d
+}
+
 func printDerivedJSON(w io.Writer, derived []derivedTool) error {
-	type tool struct {
-		Name  string                 `json:"name"`
-		Hints map[string]derivedHint `json:"hints"`
-	}
-	out := struct {
-		Tools []tool `json:"tools"`
-	}{Tools: make([]tool, len(derived))}
+	tools := make([]derivedJSON, len(derived))
 	for i, d := range derived {
-		out.Tools[i] = tool{d.name, map[string]derivedHint{}}
-		for _, c := range d.claims {
-			out.Tools[i].Hints[c.Hint.String()] = derivedHint{c.Value, c.Confidence, c.Why}
-		}
+		tools[i] = newDerivedJSON(d.name, &d.claims)
 	}
-	return printJSON(w, out)
+	return printJSON(w, map[string]any{"tools": tools})
 }
 
 func printDerivedTable(w io.Writer, derived []derivedTool) error {

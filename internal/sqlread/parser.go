@@ -2,6 +2,7 @@ package sqlread
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -64,15 +65,7 @@ func (p *parser) is(words ...string) bool { return p.isAhead(0, words...) }
 
 func (p *parser) isAhead(n int, words ...string) bool {
 	t := p.ahead(n)
-	if t.kind != word {
-		return false
-	}
-	for _, w := range words {
-		if t.text == w {
-			return true
-		}
-	}
-	return false
+	return t.kind == word && slices.Contains(words, t.text)
 }
 
 // take consumes the next token if it is one of the keywords.

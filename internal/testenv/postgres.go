@@ -22,11 +22,11 @@ func Postgres(t testing.TB) string {
 	t.Helper()
 	const debian = "/usr/lib/postgresql/15/bin"
 	initdb, postgres := Program(t, "initdb", debian), Program(t, "postgres", debian)
-	dir, err := os.MkdirTemp("", "pg")
+	dir, err := os.MkdirTemp("", "pg") //nolint:usetesting // PostgreSQL runs as another user, who cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	cred := unprivileged(t, dir)
 	data := filepath.Join(dir, "data")
 	run := func(name string, args ...string) *exec.Cmd {
@@ -41,8 +41,8 @@ func Postgres(t testing.TB) string {
 	}
 	server := run(postgres, "-D", data, "-k", dir, "-h", "",
 		"-c", "fsync=off", "-c", "autovacuum=off", "-c", "wal_level=minimal", "-c", "max_wal_senders=0", "-c", "checkpoint_timeout=1d", "-c", "log_min_messages=fatal")
-	var log bytes.Buffer
-	server.Stdout, server.Stderr = &log, &log
+	var said bytes.Buffer
+	server.Stdout, server.Stderr = &said, &said
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func Postgres(t testing.TB) string {
 		_ = server.Process.Signal(syscall.SIGINT) // fast shutdown
 		_ = server.Wait()
 		if t.Failed() {
-			t.Logf("postgres said:\n%s", log.Bytes())
+			t.Logf("postgres said:\n%s", said.Bytes())
 		}
 	})
 	waitForSocket(t, filepath.Join(dir, ".s.PGSQL.5432"))
