@@ -65,7 +65,7 @@ func answer(diary io.Writer, raw []byte) []byte {
 	}
 	result := ""
 	switch m.Method {
-	case "initialize": //nolint:misspell // the protocol spells it so
+	case "initialize":
 		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"diary","version":"1"}}`
 	case "tools/list":
 		result = notesTools[min(len(m.Params.Cursor), 1)]

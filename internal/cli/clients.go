@@ -200,7 +200,7 @@ func verdicts(t *annotary.Tool, ids []clients.ID) []hostVerdict {
 	var out []hostVerdict
 	for _, id := range ids {
 		for _, h := range clients.HostsOf(id) {
-			v := h.Judge(t.Stated)
+			v := h.Judge(t.Stated, clients.NoRule)
 			out = append(out, hostVerdict{id, h.Mode, does[v.Effect], v.Why})
 		}
 	}

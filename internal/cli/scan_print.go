@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -127,14 +128,18 @@ func (p *page) trifecta(r *scan.Report) {
 	}
 	p.printf("\nLethal trifecta: possible in %s.\n", names(t.Possible))
 	p.wrapped("", "A stranger's words in one result can talk a model into sending your data away.")
-	p.leg("private data", t.Private)
-	p.leg("strangers' words", t.Strangers)
-	p.leg("a way out", t.Out)
+	p.leg("private data", t.Private, t.Possible)
+	p.leg("strangers' words", t.Strangers, t.Possible)
+	p.leg("a way out", t.Out, t.Possible)
 }
 
-func (p *page) leg(name string, legs []scan.Leg) {
+// leg names the servers of the clients that have all three.
+func (p *page) leg(name string, legs []scan.Leg, in []clients.ID) {
 	var parts []string
 	for _, l := range legs {
+		if !slices.ContainsFunc(l.Clients, func(id clients.ID) bool { return slices.Contains(in, id) }) {
+			continue
+		}
 		parts = append(parts, fmt.Sprintf("%s (%s)", l.Server, count(len(l.Tools), "tool")))
 	}
 	p.item(name, strings.Join(parts, ", "), "")
@@ -144,7 +149,7 @@ func (p *page) clients(r *scan.Report) {
 	if r.Summary.Tools == 0 {
 		return
 	}
-	p.printf("\nWhat your clients do with these tools today, without rules of your own\n")
+	p.printf("\nWhat your clients do with these tools today\n")
 	const form = "  %s %s %14s %8s %9s\n"
 	p.printf(form, pad("CLIENT", 17), pad("MODE", 18), "RUN UNASKED", "ASK", "BLOCKED")
 	for _, c := range r.Clients {
@@ -157,6 +162,13 @@ func (p *page) clients(r *scan.Report) {
 			name = ""
 		}
 	}
+	for _, c := range r.Clients {
+		if c.Ruled > 0 {
+			p.wrapped("  ", fmt.Sprintf("By your permission rules for %s in %s; else as they come.", count(c.Ruled, "tool"), c.Name))
+			return
+		}
+	}
+	p.printf("  As they come, without rules of your own.\n")
 }
 
 func (p *page) problems(r *scan.Report) {

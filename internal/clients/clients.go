@@ -91,6 +91,8 @@ type Found struct {
 	Servers []Server
 	// Files are the configuration files that exist, readable or not.
 	Files []File
+	// Rules are the permissions the user gave.
+	Rules Rules
 }
 
 // A File is one configuration file of one client.
@@ -134,6 +136,9 @@ func Find(p Place) Found {
 		})
 		found.Servers = append(found.Servers, servers...)
 	}
+	var bad []File
+	found.Rules, bad = readRules(&p)
+	found.Files = append(found.Files, bad...)
 	return found
 }
 

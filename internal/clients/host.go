@@ -6,8 +6,8 @@ import "github.com/annotary/annotary"
 // clients do. Clients change: docs/clients.md lists the versions and sources.
 const HostFacts = "2026-10"
 
-// A Host is one client in one of its modes, as it comes: without permission
-// rules, allow lists or trust the user may have added.
+// A Host is one client in one of its modes. It is judged as it comes, without
+// allow lists or trust the user may have added, but for the rules we can read.
 type Host struct {
 	Client ID
 	Mode   string
@@ -23,9 +23,14 @@ type Verdict struct {
 	Why    string
 }
 
-// Judge says what the host does, given the hints as the definition states them.
-func (h *Host) Judge(stated [annotary.NumHints]annotary.Stated) Verdict {
+// Judge says what the host does, given the hints as the definition states them
+// and what a rule of the user's says about the tool.
+func (h *Host) Judge(stated [annotary.NumHints]annotary.Stated, rule Rule) Verdict {
+	if rule == RuleDeny {
+		return blocks("a rule of yours denies it")
+	}
 	return h.judge(said{
+		rule:        rule,
 		readOnly:    stated[annotary.ReadOnly].Value(),
 		destructive: stated[annotary.Destructive].Value(),
 		openWorld:   stated[annotary.OpenWorld].Value(),
@@ -34,7 +39,10 @@ func (h *Host) Judge(stated [annotary.NumHints]annotary.Stated) Verdict {
 
 // said is what a host makes of the stated hints. Null, a wrong type and absence
 // are the same to all of them; only their defaults differ.
-type said struct{ readOnly, destructive, openWorld annotary.Value }
+type said struct {
+	rule                             Rule
+	readOnly, destructive, openWorld annotary.Value
+}
 
 // Hosts are the modes that treat hints differently.
 var Hosts = []Host{
@@ -64,11 +72,21 @@ func runs(why string) Verdict   { return Verdict{annotary.Allow, why} }
 func asks(why string) Verdict   { return Verdict{annotary.Ask, why} }
 func blocks(why string) Verdict { return Verdict{annotary.Deny, why} }
 
-func claudeNormal(said) Verdict {
+func claudeNormal(s said) Verdict {
+	switch s.rule {
+	case RuleAllow:
+		return runs("a rule of yours allows it")
+	case RuleAsk:
+		return asks("a rule of yours says so")
+	default:
+	}
 	return asks("asks for every MCP tool that no rule of yours allows; hints do not count")
 }
 
 func claudePlan(s said) Verdict {
+	if s.rule == RuleAsk {
+		return asks("a rule of yours says so")
+	}
 	if s.readOnly == annotary.Yes {
 		return runs("readOnlyHint is true")
 	}

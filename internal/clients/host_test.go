@@ -52,7 +52,7 @@ func TestHosts(t *testing.T) {
 	for _, h := range Hosts {
 		var row []string
 		for _, c := range columns {
-			v := h.Judge(hints(t, c))
+			v := h.Judge(hints(t, c), NoRule)
 			if v.Why == "" {
 				t.Errorf("%s %s gives no reason for %q", h.Client, h.Mode, c)
 			}
@@ -85,7 +85,7 @@ func TestHosts_OneDefault(t *testing.T) {
 func TestHosts_Monotone(t *testing.T) {
 	for _, h := range Hosts {
 		for _, rest := range []string{"", "r=true", "r=false", "o=true", "o=false", "r=true o=true", "r=false o=false"} {
-			silent, loud := h.Judge(hints(t, rest)), h.Judge(hints(t, rest+" d=true"))
+			silent, loud := h.Judge(hints(t, rest), NoRule), h.Judge(hints(t, rest+" d=true"), NoRule)
 			if loud.Effect > silent.Effect {
 				t.Errorf("%s %s: destructiveHint true turns %s into %s with %q", h.Client, h.Mode, silent.Effect, loud.Effect, rest)
 			}
@@ -138,7 +138,7 @@ func hostTable(t *testing.T) string {
 	for _, h := range Hosts {
 		fmt.Fprintf(&out, "| %s, %s |", h.Client.Name(), h.Mode)
 		for _, c := range columns {
-			fmt.Fprintf(&out, " %s |", words[h.Judge(hints(t, c.hints)).Effect])
+			fmt.Fprintf(&out, " %s |", words[h.Judge(hints(t, c.hints), NoRule).Effect])
 		}
 		out.WriteString("\n")
 	}

@@ -46,7 +46,7 @@ func incomplete(s *clients.Server) *Outcome {
 	case name == "workspaceFolder" || name == "workspaceFolderBasename":
 		o.Problem = "it starts in a project"
 		o.Hint = "run annotary scan in that project"
-	case strings.ContainsAny(name, `/\\`):
+	case strings.ContainsAny(name, `/\`):
 		o.Problem, o.Hint = "its file of variables cannot be read: "+name, "correct the entry in "+s.File
 	default:
 		o.Problem = "it needs " + strings.Join(s.Launch.Missing, ", ") + ", which is not set here"

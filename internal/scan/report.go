@@ -78,8 +78,9 @@ type Trifecta struct {
 
 // A Leg is one server's part.
 type Leg struct {
-	Server string   `json:"server"`
-	Tools  []string `json:"tools"`
+	Server  string       `json:"server"`
+	Clients []clients.ID `json:"clients"`
+	Tools   []string     `json:"tools"`
 }
 
 // A Client is one client and what it does with its tools today.
@@ -89,7 +90,9 @@ type Client struct {
 	Servers int        `json:"servers"`
 	Listed  int        `json:"listed"`
 	Tools   int        `json:"tools"`
-	Modes   []Mode     `json:"modes"`
+	// Ruled counts the tools that a permission rule of the user's speaks of.
+	Ruled int    `json:"ruled"`
+	Modes []Mode `json:"modes"`
 }
 
 // A Mode counts what one mode of a client does.
@@ -152,7 +155,7 @@ func report(found clients.Found, all []surveyed) Report {
 		r.add(&all[i])
 	}
 	for _, id := range clients.All {
-		if c, ok := clientReport(id, all); ok || hasFile(found.Files, id) {
+		if c, ok := clientReport(id, all, found.Rules); ok || hasFile(found.Files, id) {
 			r.Clients = append(r.Clients, c)
 		}
 	}
@@ -186,7 +189,7 @@ func hasFile(files []clients.File, id clients.ID) bool {
 }
 
 // clientReport counts for one client, and reports whether it has a server.
-func clientReport(id clients.ID, all []surveyed) (Client, bool) {
+func clientReport(id clients.ID, all []surveyed, rules clients.Rules) (Client, bool) {
 	c := Client{Client: id, Name: id.Name(), Modes: []Mode{}}
 	hosts := clients.HostsOf(id)
 	for _, h := range hosts {
@@ -194,7 +197,8 @@ func clientReport(id clients.ID, all []surveyed) (Client, bool) {
 	}
 	for i := range all {
 		s := &all[i]
-		if !s.enabledIn(id) {
+		entry := s.enabledIn(id)
+		if entry == nil {
 			continue
 		}
 		c.Servers++
@@ -203,8 +207,12 @@ func clientReport(id clients.ID, all []surveyed) (Client, bool) {
 		}
 		for _, t := range s.tools {
 			c.Tools++
+			rule := rules.For(id, entry.Name, t.Name)
+			if rule != clients.NoRule {
+				c.Ruled++
+			}
 			for m := range hosts {
-				c.Modes[m].count(hosts[m].Judge(t.Stated).Effect)
+				c.Modes[m].count(hosts[m].Judge(t.Stated, rule).Effect)
 			}
 		}
 	}
@@ -222,9 +230,18 @@ func (m *Mode) count(e annotary.Effect) {
 	}
 }
 
-// enabledIn reports whether the client has the server, switched on.
-func (s *surveyed) enabledIn(id clients.ID) bool {
-	return slices.ContainsFunc(s.entries, func(e clients.Server) bool { return e.Client == id && !e.Disabled })
+// enabledIn returns the client's entry for the server, nil if it has none that
+// is switched on.
+func (s *surveyed) enabledIn(id clients.ID) *clients.Server {
+	i := slices.IndexFunc(s.entries, func(e clients.Server) bool { return e.Client == id && !e.Disabled })
+	if i < 0 {
+		return nil
+	}
+	return &s.entries[i]
+}
+
+func (s *surveyed) enabledClients() []clients.ID {
+	return slices.DeleteFunc(slices.Clone(clients.All), func(id clients.ID) bool { return s.enabledIn(id) == nil })
 }
 
 // trifecta collects the legs. A conversation lives in one client, so the attack
@@ -242,14 +259,13 @@ func trifecta(all []surveyed) Trifecta {
 			if len(tools) == 0 {
 				continue
 			}
-			*leg.into = append(*leg.into, Leg{all[i].server.Name, tools})
-			for _, id := range clients.All {
-				if all[i].enabledIn(id) {
-					if has[id] == nil {
-						has[id] = map[annotary.HintName]bool{}
-					}
-					has[id][leg.hint] = true
+			on := all[i].enabledClients()
+			*leg.into = append(*leg.into, Leg{all[i].server.Name, on, tools})
+			for _, id := range on {
+				if has[id] == nil {
+					has[id] = map[annotary.HintName]bool{}
 				}
+				has[id][leg.hint] = true
 			}
 		}
 	}
