@@ -29,6 +29,15 @@ func Tools(tools []annotary.Tool) []Claims {
 	return deriveWith(shipped, tools)
 }
 
+// Verb returns the word in action position of a name or a title, as [Tools]
+// reads it, or "" if there is none.
+func Verb(name string) string {
+	names := [][]string{splitName(name)}
+	server := readServer(names)
+	verb, _ := server.findVerb(server.step(names[0]))
+	return verb
+}
+
 func deriveWith(m model, tools []annotary.Tool) []Claims {
 	readings := read(tools)
 	all := make([]Claims, len(tools))

@@ -36,12 +36,12 @@ var destructiveRules = []destructiveRule{
 	{0.85, (*reading).takesAway},
 	{0.85, (*reading).mayDelete},
 	{0.85, (*reading).executesGiven},
-	{0.8, (*reading).wantsAssent},
+	{0.65, (*reading).wantsAssent},
 	{0.75, (*reading).admitsLoss},
 	{0.7, (*reading).cannotBeRecalled},
 	{0.7, (*reading).sweeps},
 	{0.6, (*reading).catchesAll},
-	{0.6, (*reading).overwrites},
+	{0.7, (*reading).overwrites},
 	{0.6, (*reading).steers},
 }
 

@@ -86,7 +86,7 @@ func sortActions(actions []string) (reads, writes []string) {
 	}
 	for i, c := range derive.Tools(tools) {
 		switch ro := c[annotary.ReadOnly]; {
-		case ro.Confidence < doubtConfidence:
+		case ro.Confidence < fillConfidence:
 		case ro.Value == annotary.Yes:
 			reads = append(reads, actions[i])
 		case ro.Value == annotary.No:

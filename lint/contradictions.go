@@ -6,9 +6,13 @@ import (
 	"github.com/annotary/annotary"
 )
 
-// doubtConfidence is how sure a derived claim must be to raise a doubt. Below
-// it there is no evidence worth an author's time.
-const doubtConfidence = 0.8
+// How sure a derived claim must be to raise a doubt. Below it there is no
+// evidence worth an author's time. For destruction less will do: what cannot be
+// taken back is worth a second look.
+const (
+	doubtConfidence       = 0.85
+	destructiveConfidence = 0.7
+)
 
 // contradictionRules compare what a tool says with itself, and with what its
 // definition shows. A contradiction is an accusation, so it needs the
@@ -30,22 +34,12 @@ var contradictionRules = []Rule{
 		tool:   contradiction(annotary.Destructive),
 	},
 	{
-		ID: "contradiction-idempotent", Severity: always(Error), Fixable: true,
-		Demand: "A tool says it is idempotent only if calling it twice changes no more than calling it once.",
-		tool:   contradiction(annotary.Idempotent),
-	},
-	{
-		ID: "contradiction-open-world", Severity: always(Error), Fixable: true,
-		Demand: "A tool that reaches outside its own backend does not say its world is closed.",
-		tool:   contradiction(annotary.OpenWorld),
-	},
-	{
 		ID: "doubtful-read-only", Severity: at(Warning, Warning, Warning, Error),
 		Demand: "A read-only tool looks like one.",
 		Vendor: map[Profile]string{
 			OpenAI: "OpenAI's submission help counts a tool that sends, runs a job, enqueues, writes a log or starts a workflow as not read-only",
 		},
-		tool: doubt(annotary.ReadOnly),
+		tool: doubt(annotary.ReadOnly, doubtConfidence),
 	},
 	{
 		ID: "doubtful-destructive", Severity: at(Warning, Warning, Warning, Error),
@@ -53,17 +47,17 @@ var contradictionRules = []Rule{
 		Vendor: map[Profile]string{
 			OpenAI: "OpenAI's submission help wants destructiveHint true for what cannot be undone, even if only in some modes or by a default parameter",
 		},
-		tool: doubt(annotary.Destructive),
+		tool: doubt(annotary.Destructive, destructiveConfidence),
 	},
 	{
 		ID: "doubtful-open-world", Severity: at(Note, Off, Warning, Warning),
 		Demand: "A tool that reaches outside its own backend says so.",
-		tool:   doubt(annotary.OpenWorld),
+		tool:   doubt(annotary.OpenWorld, doubtConfidence),
 	},
 	{
 		ID: "doubtful-idempotent", Severity: at(Note, Note, Note, Warning),
 		Demand: "A tool says it is idempotent only if calling it twice changes no more than calling it once.",
-		tool:   doubt(annotary.Idempotent),
+		tool:   doubt(annotary.Idempotent, doubtConfidence),
 	},
 	{
 		ID: "needless-caution", Severity: at(Note, Note, Note, Warning),
@@ -120,10 +114,10 @@ func contradiction(n annotary.HintName) func(*pass) []Finding {
 	}
 }
 
-func doubt(n annotary.HintName) func(*pass) []Finding {
+func doubt(n annotary.HintName, from float64) func(*pass) []Finding {
 	return func(p *pass) []Finding {
 		sure := p.against(n)
-		if !p.saysSafe(n) || p.moot(n) || sure < doubtConfidence || sure >= annotary.ContradictionConfidence {
+		if !p.saysSafe(n) || p.moot(n) || sure < from || sure >= annotary.ContradictionConfidence {
 			return nil
 		}
 		return one(p.disagreement(n, "says %s: %s, which is doubtful"))
@@ -145,7 +139,7 @@ func (p *pass) disagreement(n annotary.HintName, form string) Finding {
 // definition surely shows a reader.
 func needlessCaution(p *pass) []Finding {
 	c := p.claims[annotary.ReadOnly]
-	if p.Stated[annotary.ReadOnly] != annotary.StatedFalse || c.Value != annotary.Yes || c.Confidence < annotary.ContradictionConfidence {
+	if p.Stated[annotary.ReadOnly] != annotary.StatedFalse || c.Value != annotary.Yes || c.Confidence < doubtConfidence {
 		return nil
 	}
 	return one(Finding{

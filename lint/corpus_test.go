@@ -2,9 +2,16 @@ package lint_test
 
 import (
 	"bytes"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/strict"
@@ -38,20 +45,48 @@ func corpus(t testing.TB) [][]annotary.Tool {
 func contradictions() []string {
 	var ids []string
 	for _, r := range lint.Rules() {
-		if bytes.HasPrefix([]byte(r.ID), []byte("contradiction-")) {
+		if strings.HasPrefix(r.ID, "contradiction-") {
 			ids = append(ids, r.ID)
 		}
 	}
 	return ids
 }
 
-// TestCorpus lints every server there is: in time, and with few accusations.
-// docs/contradictions.md judges each of them by hand.
+// judged reads docs/contradictions.md: each accused tool, and whether the
+// accusation is right.
+func judged(t *testing.T) map[string]bool {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(testenv.Root(t), "docs", "contradictions.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (right|wrong) \\|").FindAllStringSubmatch(string(raw), -1) {
+		right[row[1]] = row[2] == "right"
+	}
+	return right
+}
+
+// TestCorpus_judged demands that at least nine of ten accusations are right.
+func TestCorpus_judged(t *testing.T) {
+	right, all := 0, judged(t)
+	for _, ok := range all {
+		if ok {
+			right++
+		}
+	}
+	if len(all) == 0 || right*10 < len(all)*9 {
+		t.Errorf("%d of %d accusations are right, want nine of ten", right, len(all))
+	}
+}
+
+// TestCorpus lints every server there is: in time, with few accusations, each
+// of which docs/contradictions.md judges by hand.
 func TestCorpus(t *testing.T) {
 	servers := corpus(t)
 	began := time.Now()
 	annotated, accused, byRule := 0, 0, map[string]int{}
-	accusing := contradictions()
+	accusing, accusedNames := contradictions(), map[string]bool{}
 	for _, tools := range servers {
 		r := lint.Check(tools, lint.Options{})
 		annotated += r.Annotated
@@ -59,8 +94,9 @@ func TestCorpus(t *testing.T) {
 		for _, f := range r.Findings {
 			byRule[f.Rule]++
 			if slices.Contains(accusing, f.Rule) {
-				t.Logf("%s: %s: %s", f.Rule, f.Tool, f.Message)
+				t.Logf("%s: %s: %s", f.Rule, f.Tool, f.Evidence)
 				seen[f.Index] = true
+				accusedNames[f.Tool] = true
 			}
 		}
 		accused += len(seen)
@@ -70,6 +106,9 @@ func TestCorpus(t *testing.T) {
 		accused, annotated, 100*float64(accused)/float64(annotated))
 	for _, r := range lint.Rules() {
 		t.Logf("%6d %s", byRule[r.ID], r.ID)
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(judged(t))), slices.Sorted(maps.Keys(accusedNames))); diff != "" {
+		t.Errorf("docs/contradictions.md (-) and the linter (+) accuse other tools:\n%s", diff)
 	}
 	if took > 30*time.Second {
 		t.Errorf("took %v, at most 30s", took)

@@ -136,11 +136,15 @@ func (p *pass) unreadable(n annotary.HintName) bool {
 	return p.Stated[n] == annotary.StatedNull || p.Stated[n] == annotary.StatedWrongType
 }
 
+// fillConfidence is how sure a derived claim must be to propose the safe value
+// to an author, who reads the proposal.
+const fillConfidence = 0.8
+
 // shows returns what the definition shows of a hint: the dangerous value on
 // any evidence, the safe one only on good evidence.
 func (p *pass) shows(n annotary.HintName) annotary.Value {
 	c := p.claims[n]
-	if c.Value == n.Safe() && c.Confidence < doubtConfidence {
+	if c.Value == n.Safe() && c.Confidence < fillConfidence {
 		return annotary.Unknown
 	}
 	return c.Value

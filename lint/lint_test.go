@@ -52,6 +52,93 @@ var examples = []struct {
 		},
 	},
 	{
+		rule: "contradiction-read-only",
+		bad: []string{
+			`{"name":"delete_user","description":"Delete a user.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"drop_table","description":"Drops a table and all its rows. Cannot be undone.","annotations":{"readOnlyHint":true}}`,
+		},
+		good: []string{
+			`{"name":"delete_user","description":"Delete a user.","annotations":{"readOnlyHint":false}}`,
+			`{"name":"get_secret","description":"Read a secret.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"list_deleted_users","description":"List the users that were deleted.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"terraform_module_details","description":"Details of a module.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"get_message","description":"Read one message.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"run_tests","description":"Run the test suite.","annotations":{"readOnlyHint":true}}`, // a doubt only
+		},
+	},
+	{
+		rule: "contradiction-destructive",
+		bad:  []string{`{"name":"delete_user","description":"Permanently delete a user.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`},
+		good: []string{
+			`{"name":"delete_user","description":"Permanently delete a user.","annotations":{"readOnlyHint":false,"destructiveHint":true}}`,
+			`{"name":"create_user","description":"Create a user.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
+		},
+	},
+	{
+		rule: "doubtful-read-only",
+		bad: []string{
+			`{"name":"run_tests","description":"Run the test suite.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"execute_job","description":"Execute a job.","annotations":{"readOnlyHint":true}}`,
+		},
+		good: []string{
+			`{"name":"get_build","description":"Get a build.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"execute_job","description":"Execute a job.","annotations":{"readOnlyHint":false}}`,
+		},
+	},
+	{
+		rule: "doubtful-destructive",
+		bad: []string{
+			`{"name":"cancel_order","description":"Cancel an order.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
+			`{"name":"overwrite_file","description":"Overwrite a file.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
+			`{"name":"charge_card","description":"Charge a card.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
+			`{"name":"send_email","description":"Send an e-mail.","inputSchema":{"properties":{"to":{"type":"string"}}},"annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
+			`{"name":"purchase_item","description":"Buy an item.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
+			`{"name":"finalize_invoice","description":"Finalize an invoice. This is irreversible.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
+			`{"name":"remove_member","description":"Remove a member.","_meta":{"ui":{"visibility":["app"]}},"annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
+		},
+		good: []string{
+			`{"name":"cancel_order","description":"Cancel an order.","annotations":{"readOnlyHint":false,"destructiveHint":true}}`,
+			`{"name":"create_message","description":"Draft a message.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
+			`{"name":"list_purchases","description":"List what was bought.","annotations":{"readOnlyHint":true,"destructiveHint":false}}`,
+		},
+	},
+	{
+		rule: "doubtful-idempotent",
+		bad:  []string{`{"name":"toggle_light","description":"Toggle a light.","annotations":{"readOnlyHint":false,"idempotentHint":true}}`},
+		good: []string{
+			`{"name":"add_member","description":"Add a member.","annotations":{"readOnlyHint":false,"idempotentHint":true}}`,
+			`{"name":"set_light","description":"Set a light.","annotations":{"readOnlyHint":false,"idempotentHint":true}}`,
+		},
+	},
+	{
+		rule: "doubtful-open-world",
+		bad: []string{
+			`{"name":"fetch_page","description":"Fetch a page.","inputSchema":{"properties":{"url":{"type":"string"}}},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`,
+			`{"name":"send_email","description":"Send an e-mail.","inputSchema":{"properties":{"to":{"type":"string"}}},"annotations":{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":false}}`,
+		},
+		good: []string{`{"name":"get_order","description":"Get an order.","inputSchema":{"properties":{"id":{"type":"string"}}},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`},
+	},
+	{
+		rule: "needless-caution",
+		bad:  []string{`{"name":"list_orders","description":"List the orders.","inputSchema":{"properties":{"page":{"type":"integer"}}},"annotations":{"readOnlyHint":false}}`},
+		good: []string{
+			`{"name":"create_order","description":"Create an order.","annotations":{"readOnlyHint":false}}`,
+			`{"name":"list_orders","description":"List the orders.","annotations":{"readOnlyHint":true}}`,
+		},
+	},
+	{
+		rule: "idempotent-unstated",
+		bad: []string{
+			`{"name":"set_status","description":"Set the status.","inputSchema":{"properties":{"id":{"type":"string"}}},"annotations":{"readOnlyHint":false}}`,
+			`{"name":"upsert_row","description":"Upsert a row.","annotations":{"readOnlyHint":false}}`,
+			`{"name":"create_order","description":"Create an order.","inputSchema":{"properties":{"idempotency_key":{"type":"string"}}},"annotations":{"readOnlyHint":false}}`,
+		},
+		good: []string{
+			`{"name":"create_order","description":"Create an order.","annotations":{"readOnlyHint":false}}`,
+			`{"name":"set_status","description":"Set the status.","annotations":{"readOnlyHint":false,"idempotentHint":true}}`,
+		},
+	},
+	{
 		rule: "modify-not-destructive", profile: lint.Anthropic,
 		bad:  []string{`{"name":"create_note","annotations":{"readOnlyHint":false,"destructiveHint":false}}`},
 		good: []string{`{"name":"list_notes","annotations":{"readOnlyHint":true,"destructiveHint":false}}`},
@@ -265,9 +352,7 @@ func TestRules_examples(t *testing.T) {
 		}
 	}
 	for _, r := range lint.Rules() {
-		if !slices.Contains(derived, r.ID) {
-			want = append(want, r.ID)
-		}
+		want = append(want, r.ID)
 	}
 	slices.Sort(got)
 	slices.Sort(want)
@@ -293,10 +378,4 @@ func TestCheck_states(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-}
-
-// derived are the rules that rest on how sure package derive is.
-var derived = []string{
-	"contradiction-read-only", "contradiction-destructive", "contradiction-idempotent", "contradiction-open-world", "doubtful-read-only",
-	"doubtful-destructive", "doubtful-idempotent", "doubtful-open-world", "needless-caution", "idempotent-unstated",
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/derive"
 )
 
@@ -40,9 +39,5 @@ func thousands(n int) string {
 	return s
 }
 
-// hasVerb reports whether a name or title says what is done: whether anything
-// could be told if it were all there is.
-func hasVerb(name string) bool {
-	claims := derive.Tools([]annotary.Tool{{Name: name}})[0]
-	return claims[annotary.ReadOnly].Value != annotary.Unknown
-}
+// hasVerb reports whether a name or title says what is done.
+func hasVerb(name string) bool { return derive.Verb(name) != "" }
