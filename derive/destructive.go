@@ -1,6 +1,8 @@
 package derive
 
 import (
+	"slices"
+
 	"github.com/annotary/annotary"
 )
 
@@ -59,9 +61,12 @@ func (r *reading) takesAway() string {
 	if r.kind == destroy {
 		return r.nameSays()
 	}
+	if lexicon[r.joined].kind == destroy {
+		return "its name joins the verb '" + r.joined + "', which " + deeds[destroy]
+	}
 	for _, w := range r.words {
-		if unmistakable[w] && r.kind.writes() {
-			return "its name has the verb '" + w + "'"
+		if (unmistakable[w] || w == "trash") && r.kind.writes() {
+			return "its name has the word '" + w + "'"
 		}
 	}
 	return ""
@@ -76,7 +81,9 @@ func (r *reading) mayDelete() string {
 
 func (r *reading) executesGiven() string {
 	for _, p := range r.params {
-		if p.role() == code && (r.kind == run || r.kind == noKind && p.joined() != "code") {
+		given := p.role() == code && (r.kind == run || r.kind == noKind && p.joined() != "code")
+		given = given || p.role() == question && r.hasWord(wordsLanguage) && (r.kind == run || r.kind == noKind)
+		if given {
 			return "it executes what it is given as '" + p.name + "'"
 		}
 	}
@@ -92,10 +99,18 @@ func (r *reading) wantsAssent() string {
 	return ""
 }
 
+// wordsLanguage are languages in which a query can write.
+var wordsLanguage = wordSet("sql graphql cypher mysql postgres sqlite")
+
 // losses are words by which a description admits that something is lost.
 var losses = wordSet("permanently irreversible irreversibly irrevocably undone unrecoverable destructive")
 
 func (r *reading) admitsLoss() string {
+	for _, v := range slices.Concat(r.prose.later, r.prose.also) {
+		if lexicon[v].kind == destroy && deletesOrWrites[v] {
+			return "its description also states that it does '" + v + "'"
+		}
+	}
 	for i, w := range r.prose.words {
 		if losses[w] && (i == 0 || r.prose.words[i-1] != "not" && r.prose.words[i-1] != "non") {
 			return "its description says '" + w + "'"
@@ -106,21 +121,23 @@ func (r *reading) admitsLoss() string {
 
 var (
 	// tells are verbs that put words before a person.
-	tells = wordSet("send email mail message sms reply forward tweet broadcast notify announce")
+	tells = wordSet("send post email mail message sms reply forward tweet broadcast notify announce")
 	// words that are sent to people.
-	messages = wordSet("email emails mail message messages sms text dm tweet post notification notifications invitation " +
+	messages = wordSet("email emails mail message messages sms text dm tweet notification notifications invitation " +
 		"reminder reply newsletter letter fax")
+	// wordsMoney are things whose making moves money.
+	wordsMoney = wordSet("charge payment payout transfer refund order trade bid withdrawal purchase checkout donation")
 	// spends are verbs that move money.
 	spends = wordSet("pay charge buy purchase sell withdraw donate refund tip redeem")
 )
 
 func (r *reading) cannotBeRecalled() string {
 	switch {
-	case spends[r.verb], r.kind == send && r.hasRole(money):
+	case spends[r.verb], r.kind == send && r.hasRole(money), r.kind == add && r.hasRole(money) && r.hasWord(wordsMoney):
 		return r.nameSays() + ", and money that was moved is gone"
 	case r.verb == "deploy" || r.verb == "redeploy":
 		return r.nameSays() + " in place of what ran before"
-	case tells[r.verb] && (r.hasRole(recipient) || r.hasWord(messages)):
+	case tells[r.verb] && (r.verb != "post" && r.hasRole(recipient) || r.hasWord(messages)):
 		return r.nameSays() + ", and what was sent cannot be taken back"
 	}
 	return ""
@@ -154,9 +171,11 @@ func (r *reading) catchesAll() string {
 
 func (r *reading) overwrites() string {
 	switch {
+	case r.joined == "replace":
+		return "its name joins the verb 'replace', and what was there before is gone"
 	case r.verb == "overwrite" || r.verb == "replace" || r.verb == "rotate":
 		return r.nameSays() + ", and what was there before is gone"
-	case r.verb == "write" && r.has("path", "file_path", "filename", "file"):
+	case r.verb == "write" && r.has("path", "file_path", "filename", "file") && r.has("content", "contents", "text", "data", "body"):
 		return "writing a file overwrites what was in it"
 	}
 	return ""

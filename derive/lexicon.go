@@ -46,9 +46,9 @@ type rank uint8
 
 const (
 	noRank  rank = iota
-	loose        // a noun as often (comment, order): only where nothing better stands
-	ending       // a noun for what is asked (status, stats): only at the end
-	agent        // a noun for who does it (reader, updater): only at the end
+	loose        // a noun as often (comment, order): where nothing better stands
+	ending       // a noun for what is asked (status, stats): at the end
+	agent        // a noun for who does it (reader, updater): at the end
 	leading      // a verb at the beginning, elsewhere a noun (set, check)
 	firm         // a verb wherever it stands
 )
@@ -68,49 +68,50 @@ var lexicon = makeLexicon([numKinds]entry{
 	look: {
 		firm: "get list search find fetch read retrieve lookup describe browse enumerate discover explore show peek " +
 			"introspect autocomplete whoami grep glob ls cat locate obtain explain suggest recommend ask consult recall " +
-			"gather collect return query see",
-		leading: "view count stat tail head filter sort display poll match watch help what where who trace",
+			"gather collect return query see inspect compare identify determine validate verify detect lint measure",
+		leading: "view count stat tail head filter sort display poll match watch help what where who check can diff",
+		agent:   "reader viewer finder explorer searcher checker validator inspector",
 		ending: "status info information detail details stats statistics summary overview history logs metrics analytics " +
 			"schema docs documentation guide guidelines reference instructions version health balance balances insights " +
 			"usage availability weather ranking rankings price prices leaderboard trends results suggestions " +
-			"recommendations examples capabilities",
-		agent: "reader viewer finder explorer searcher",
-		loose: "research lists",
+			"recommendations examples capabilities metadata",
+		loose: "research lists trace state size contents performance totals quota",
 	},
 	probe: {
-		firm: "analyze analyse validate verify inspect diagnose detect compare examine assess investigate identify lint scan " +
-			"observe understand interpret measure determine",
-		leading: "check test diff audit review monitor debug profile ping benchmark probe can",
-		agent:   "checker validator analyzer inspector",
-		ending:  "analysis diagnostics comparison",
+		firm:   "analyze analyse diagnose examine assess investigate scan observe understand interpret",
+		agent:  "analyzer",
+		ending: "analysis diagnostics comparison",
+		loose:  "test audit review monitor debug profile benchmark probe ping",
 	},
 	compute: {
 		firm: "calculate compute estimate forecast predict simulate convert translate encode decode parse extract classify " +
 			"geocode tokenize normalize transform transcribe embed solve summarize summarise deduplicate decompile " +
 			"intersect aggregate interpolate",
-		leading: "format score rank plan think rate hash reason echo",
+		leading: "format think hash reason echo",
 		agent:   "calculator converter estimator",
 		ending:  "calculation conversion",
-		loose:   "quote",
+		loose:   "quote score rank plan rate",
 	},
 	produce: {
-		firm:    "generate render download export scrape crawl capture synthesize visualize draw",
-		leading: "screenshot snapshot dump print preview report draft design wait sample",
+		firm:    "generate render download scrape crawl capture synthesize visualize draw",
+		leading: "print preview dump wait",
 		agent:   "generator",
+		loose:   "export screenshot snapshot report draft design sample",
 	},
 	add: {
-		firm: "create add insert append upload import register clone duplicate write enqueue ingest attach bookmark subscribe " +
+		firm: "create add insert append upload register clone duplicate write enqueue ingest attach bookmark subscribe " +
 			"join provision onboard enroll mint scaffold initialize initialise init bootstrap compose remember " +
-			"replicate seed save store favorite favourite",
-		leading: "new post comment log record track fork copy book schedule reserve build push stage stash commit star follow " +
-			"like react vote tag label pin link backup",
-		agent: "creator writer",
-		loose: "note issue file mock",
+			"replicate seed save store favorite favourite prescribe",
+		leading: "new react",
+		agent:   "creator writer",
+		loose: "post comment log record track fork copy book schedule reserve build push stage stash commit star follow " +
+			"like vote tag label pin link backup note issue file mock import",
 	},
 	put: {
 		firm: "update upsert put edit modify rename assign unassign configure enable disable toggle activate deactivate " +
-			"overwrite replace adjust mute unmute lock unlock promote demote reorder resize mark unmark annotate reassign",
-		leading: "set patch change customize scale",
+			"overwrite replace adjust mute unmute lock unlock promote demote reorder resize mark unmark annotate reassign " +
+			"disarm acknowledge silence",
+		leading: "set patch change customize scale arm",
 		agent:   "updater editor",
 	},
 	change: {
@@ -118,10 +119,12 @@ var lexicon = makeLexicon([numKinds]entry{
 			"migrate apply sync synchronize refresh rebase rotate retry pause resume start stop restart connect " +
 			"disconnect reconnect login logout authenticate authorize authorise unlink unfollow unsubscribe unpin " +
 			"unstar detach manage submit claim switch increment decrement transition organize snooze undo redo install " +
-			"upgrade checkout power reboot shutdown cherry optimize fix repair refactor learn train ungroup split align setup standardize",
-		leading: "process handle group close open load reload index mount tune sign pull lease use",
+			"upgrade checkout optimize fix repair refactor learn train ungroup split align setup standardize reboot " +
+			"shutdown vacuum reindex discharge skip",
+		leading: "close open load reload use",
 		agent:   "manager",
 		ending:  "management operations",
+		loose:   "process handle group index mount tune sign pull lease power cherry",
 	},
 	destroy: {
 		firm: "delete remove destroy drop purge wipe erase truncate clear cancel revoke uninstall terminate kill reset " +
@@ -132,23 +135,26 @@ var lexicon = makeLexicon([numKinds]entry{
 		ending:  "destructive",
 	},
 	send: {
-		firm: "send notify forward publish broadcast share invite transfer pay charge buy purchase sell withdraw donate " +
+		firm: "send notify forward publish broadcast share invite pay buy purchase sell withdraw donate " +
 			"tweet announce refund tip redeem escalate remind dispatch reply respond",
-		leading: "email mail message sms dial trade bid swap stake bridge",
-		agent:   "sender",
-		loose:   "order chat call place",
+		agent: "sender",
+		loose: "email mail message sms dial trade bid swap stake bridge order chat call place transfer charge",
 	},
 	run: {
-		firm:    "run execute exec eval evaluate invoke deploy redeploy launch trigger spawn perform rerun",
-		leading: "script play shell",
+		firm:    "execute exec eval evaluate invoke redeploy launch spawn perform rerun",
+		leading: "play",
 		agent:   "executor runner",
-		loose:   "command request",
+		loose:   "run deploy trigger script shell command request",
 	},
 	steer: {
 		firm:    "click press drag hover navigate scroll tap swipe fill goto interact uncheck emulate",
 		leading: "type focus select",
 	},
 })
+
+// sureAtFirst are loose verbs that at the beginning of a name are as sure as
+// firm ones.
+var sureAtFirst = wordSet("run deploy trigger import transfer post push commit")
 
 func makeLexicon(table [numKinds]entry) map[string]verb {
 	verbs := map[string]verb{}

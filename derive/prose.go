@@ -11,74 +11,102 @@ const maxProse = 160
 
 // A prose is a description taken apart.
 type prose struct {
-	words []string // lower case, at most maxProse
-	first int      // how many of them are in the first sentence
-	lead  string   // the verb the first sentence begins with
-	later []string // verbs that begin later sentences
-	verbs []string // further verbs of the first sentence that share its place: "list, create or close"
+	words   []string // lower case, at most maxProse
+	opening string   // the word the first sentence begins with
+	lead    string   // the verb it begins with
+	verbs   []string // further verbs that share its place: "list, create or close"
+	also    []string // those of them that state what is done: "lists users and deletes …"
+	later   []string // verbs that begin later sentences and state what is done
 }
 
 // fillers may stand before the verb of a sentence that says what a tool does.
 var fillers = wordSet("a an the this tool use used can be to you your allows allow lets let for when will it is mcp " +
-	"please function api call calls helps help enables enable provides provide ability safely quickly automatically " +
-	"easily efficiently directly simply first tool's that which users user agent agents claude llm with and or, smart " +
-	"intelligently returns, fully recommended preferred primary")
+	"please function api call calls helps help enables provides provide ability safely quickly automatically easily " +
+	"efficiently directly simply that which users user agent agents llm with and smart intelligently fully recommended " +
+	"preferred primary")
 
+// readProse takes a description apart.
 func readProse(text string) prose {
 	var p prose
-	sentence, begun := 0, false // begun: the sentence has had its verb, or a word that is none
-	prev := byte(0)
-	eachWord(text, func(w string, mark byte) bool {
-		p.words = append(p.words, w)
-		b, isVerb := base(w)
-		switch {
-		case !begun && isVerb:
-			begun = true
-			if sentence == 0 {
-				p.lead = b
-			} else if strings.HasSuffix(w, "s") { // a statement, not advice
-				p.later = append(p.later, b)
-			}
-		case !begun && !fillers[w]:
-			begun = true
-		case begun && sentence == 0 && isVerb && (prev == ',' || prev == '/' || prevJoins(p.words)):
-			p.verbs = append(p.verbs, b)
+	tokens := tokenize(text)
+	for from, sentence := 0, 0; from < len(tokens); sentence++ {
+		to := from
+		for to < len(tokens) && tokens[to].mark != '.' {
+			to++
 		}
-		if sentence == 0 {
-			p.first++
-		}
-		if mark == '.' {
-			sentence++
-			begun = false
-		}
-		prev = mark
-		return len(p.words) < maxProse
-	})
+		to = min(to+1, len(tokens))
+		p.readSentence(tokens[from:to], sentence == 0)
+		from = to
+	}
+	for _, t := range tokens {
+		p.words = append(p.words, t.word)
+	}
 	return p
 }
 
-// prevJoins reports whether the word before the last one joins verbs.
-func prevJoins(words []string) bool {
-	if len(words) < 2 {
-		return false
+// readSentence notes the verbs of one sentence.
+func (p *prose) readSentence(tokens []token, first bool) {
+	i := 0
+	for i < len(tokens) && fillers[tokens[i].word] {
+		i++
 	}
-	switch words[len(words)-2] {
+	if i == len(tokens) {
+		return
+	}
+	lead, ok := verbAt(tokens, i)
+	states := strings.HasSuffix(tokens[i].word, "s") // otherwise it may be advice
+	switch {
+	case !first && ok && states:
+		p.later = append(p.later, lead)
+		return
+	case !first:
+		return
+	}
+	p.opening, p.lead = tokens[i].word, lead
+	for j := i + 1; j < len(tokens); j++ {
+		v, ok := verbAt(tokens, j)
+		if !ok || !joins(tokens[j-1]) {
+			continue
+		}
+		p.verbs = append(p.verbs, v)
+		if states && strings.HasSuffix(tokens[j].word, "s") {
+			p.also = append(p.also, v)
+		}
+	}
+}
+
+// verbAt returns the verb that the token is a form of. "Marks of a course" has
+// none: what "of" follows is a noun.
+func verbAt(tokens []token, i int) (string, bool) {
+	if i+1 < len(tokens) && tokens[i+1].word == "of" {
+		return "", false
+	}
+	return base(tokens[i].word)
+}
+
+// joins reports whether a verb behind the token shares the place of the first.
+func joins(t token) bool {
+	switch t.word {
 	case "and", "or", "then", "to":
 		return true
 	}
-	return false
+	return t.mark == ',' || t.mark == '/'
 }
 
-// eachWord yields the words of a text in lower case, each with the mark that
-// follows it: '.' at the end of a sentence, ',' or '/' between words, else 0.
-func eachWord(text string, yield func(word string, mark byte) bool) {
-	inWord := func(r rune) bool {
-		return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '\'' || r == '-' || r == '_'
-	}
-	for text != "" {
+// A token is a word of a text and the mark that follows it: '.' at the end of a
+// sentence, ',' or '/' between words, else 0.
+type token struct {
+	word string
+	mark byte
+}
+
+// tokenize returns the first words of a text in lower case.
+func tokenize(text string) []token {
+	var tokens []token
+	for text != "" && len(tokens) < maxProse {
 		start := strings.IndexFunc(text, inWord)
 		if start < 0 {
-			return
+			break
 		}
 		text = text[start:]
 		end := strings.IndexFunc(text, func(r rune) bool { return !inWord(r) })
@@ -87,29 +115,32 @@ func eachWord(text string, yield func(word string, mark byte) bool) {
 		}
 		word := strings.ToLower(strings.Trim(text[:end], "'-_"))
 		text = text[end:]
-		if word != "" && !yield(word, markOf(text)) {
-			return
+		if word != "" {
+			tokens = append(tokens, token{word, markOf(text)})
 		}
 	}
+	return tokens
 }
 
+func inWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '\'' || r == '-' || r == '_'
+}
+
+// markOf says what stands between the word before rest and the next one.
 func markOf(rest string) byte {
-	for i := 0; i < len(rest); i++ {
-		switch rest[i] {
+	for i, r := range rest {
+		switch r {
 		case ' ', '\t', ')', '*', '`', '"':
-		case '.', '!', '?', ':', ';':
-			if i+1 < len(rest) && rest[i] == '.' && rest[i+1] > ' ' {
-				return 0 // a dot inside "e.g" or "v1.2"
+		case '.':
+			if i+1 < len(rest) && rest[i+1] > ' ' {
+				return 0 // inside "e.g." or "v1.2"
 			}
 			return '.'
-		case '\n':
+		case '!', '?', ':', ';', '\n', '—', '–':
 			return '.'
 		case ',', '/':
-			return rest[i]
+			return byte(r)
 		default:
-			if strings.HasPrefix(rest[i:], "—") || strings.HasPrefix(rest[i:], "–") {
-				return '.'
-			}
 			return 0
 		}
 	}

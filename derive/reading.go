@@ -1,6 +1,8 @@
 package derive
 
 import (
+	"strings"
+
 	"github.com/annotary/annotary"
 )
 
@@ -10,6 +12,7 @@ type reading struct {
 	words     []string // of the name, without the product's prefix
 	verb      string   // the verb in action position, empty if none
 	at        int      // its place in words
+	joined    string   // a further verb that "and" or "or" joins to it
 	kind      kind
 	titleVerb string
 	prose     prose
@@ -40,7 +43,8 @@ func read(tools []annotary.Tool) []reading {
 	for i := range tools {
 		r := &readings[i]
 		r.tool, r.words, r.server = &tools[i], server.step(names[i]), server
-		r.verb, r.at = server.findVerb(r.words)
+		r.verb, r.at = server.findAction(tools[i].Name, r.words)
+		r.joined = joinedVerb(r.words)
 		r.kind = lexicon[r.verb].kind
 		title := server.step(splitName(tools[i].Title))
 		r.titleVerb, _ = server.findVerb(title)
@@ -91,15 +95,16 @@ func productPrefix(names [][]string) map[string]bool {
 	prefix := map[string]bool{}
 	for w, n := range first {
 		v, isVerb := lexicon[w]
-		if n*2 > len(names) && !auxiliary[w] && (!isVerb || v.rank < firm && verbNext[w]*2 > n) {
+		if n >= 3 && n*2 > len(names) && !auxiliary[w] && (!isVerb || v.rank < firm && verbNext[w]*2 > n) {
 			prefix[w] = true
 		}
 	}
 	return prefix
 }
 
-// auxiliary words begin names that ask something, and are nobody's product.
-var auxiliary = wordSet("is are has have can does do should my")
+// auxiliary words begin names that ask something or take many things at once,
+// and are nobody's product.
+var auxiliary = wordSet("is are has have can does do should my bulk batch mass")
 
 // step steps over the product's prefix.
 func (s *serverReading) step(words []string) []string {
@@ -107,6 +112,33 @@ func (s *serverReading) step(words []string) []string {
 		words = words[1:]
 	}
 	return words
+}
+
+// findAction finds the verb of a name. In a path (compute.instances.start) the
+// last part has it, if any has.
+func (s *serverReading) findAction(name string, words []string) (string, int) {
+	if i := strings.LastIndexAny(name, "./:"); i >= 0 {
+		part := splitName(name[i+1:])
+		if from := len(words) - len(part); from >= 0 {
+			if verb, at := s.findVerb(part); verb != "" {
+				return verb, from + at
+			}
+		}
+	}
+	return s.findVerb(words)
+}
+
+// joinedVerb returns the verb behind the "and" of a name: get_or_create.
+func joinedVerb(words []string) string {
+	for i := 1; i+1 < len(words); i++ {
+		switch words[i] {
+		case "and", "or", "then":
+			if lexicon[words[i+1]].rank == firm {
+				return words[i+1]
+			}
+		}
+	}
+	return ""
 }
 
 // findVerb finds the word in action position, from the surest place to the

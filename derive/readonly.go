@@ -2,6 +2,7 @@ package derive
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/annotary/annotary"
@@ -46,7 +47,7 @@ func (r *reading) judgeReadOnly(m model) verdict {
 		return verdict{annotary.Yes, math.Min(sc.p, 0.99), reads}
 	case sc.p < writesBelow:
 		return verdict{annotary.No, math.Min(1-sc.p, unsure), r.speaksForWriting(sc.con)}
-	case sc.p >= readOnlyFrom && r.prose.lead != "":
+	case sc.p >= readOnlyFrom && lexicon[r.prose.lead].kind.reads():
 		return verdict{annotary.Unknown, 0, "its description says that it reads, and a description alone is not enough"}
 	default:
 		return verdict{annotary.Unknown, 0, r.leavesOpen()}
@@ -64,7 +65,10 @@ func (r *reading) veto() verdict {
 	if value := r.writingMode(); value != "" {
 		return verdict{annotary.No, r.sure(deletesOrWrites[splitName(value)[0]] && !verb.kind.reads()), "one of the actions it can be told is '" + value + "'"}
 	}
-	if verb.kind.writes() && verb.rank == firm {
+	if j := lexicon[r.joined]; j.kind.writes() {
+		return verdict{annotary.No, 0.85, "its name joins the verb '" + r.joined + "', which " + deeds[j.kind]}
+	}
+	if verb.kind.writes() && (verb.rank == firm || r.at == 0 && sureAtFirst[r.verb]) {
 		agrees := lexicon[r.prose.lead].kind == verb.kind || len(r.prose.words) == 0
 		return verdict{annotary.No, r.sure(deletesOrWrites[r.verb] && agrees), r.nameSays()}
 	}
@@ -73,12 +77,19 @@ func (r *reading) veto() verdict {
 			return verdict{annotary.No, 0.8, "its parameter '" + p.name + "' says that it starts something which reports later"}
 		}
 	}
-	for _, v := range r.prose.later {
+	return r.vetoByProse()
+}
+
+// vetoByProse lets a description speak against reading.
+func (r *reading) vetoByProse() verdict {
+	for _, v := range slices.Concat(r.prose.later, r.prose.also) {
 		if deletesOrWrites[v] {
-			return verdict{annotary.No, 0.8, "a sentence of its description begins with '" + v + "s', which " + deeds[lexicon[v].kind]}
+			return verdict{annotary.No, 0.8, "its description also states that it does '" + v + "', which " + deeds[lexicon[v].kind]}
 		}
 	}
-	if lead := lexicon[r.prose.lead]; lead.rank == firm && (lead.kind == add || lead.kind == put || lead.kind == destroy || lead.kind == steer) {
+	switch lead := lexicon[r.prose.lead]; {
+	case lead.rank != firm:
+	case lead.kind == add, lead.kind == put, lead.kind == destroy, lead.kind == send, lead.kind == steer:
 		return verdict{annotary.No, 0.8, "its description begins with the verb '" + r.prose.lead + "', which " + deeds[lead.kind]}
 	}
 	return verdict{}
@@ -127,7 +138,7 @@ func (r *reading) speaksForReading() string {
 	if r.server.reads >= 0.6 {
 		return "it changes nothing by its name, and most tools of its server read"
 	}
-	if last := r.lastWord(); r.verb == "" && isThing(last) && r.takesNothingToKeep() {
+	if last := r.lastWord(); r.verb == "" && isThing(last) && !r.beginsLikeProse() && r.takesNothingToKeep() {
 		return "its name has no verb ('" + last + "' is a thing), and it takes nothing to keep or to send"
 	}
 	return ""
@@ -141,6 +152,16 @@ func isThing(word string) bool {
 		}
 	}
 	return len(word) > 2
+}
+
+// beginsLikeProse reports whether name and description begin with forms of one
+// word (arm_alarm, "Arms the alarm"): a verb, though none we know.
+func (r *reading) beginsLikeProse() bool {
+	if len(r.words) == 0 || r.prose.opening == "" {
+		return false
+	}
+	first := r.words[0]
+	return r.prose.opening == first || r.prose.opening == first+"s" || r.prose.opening == first+"es"
 }
 
 // takesNothingToKeep reports whether the tool has parameters and none of them
