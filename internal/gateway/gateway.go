@@ -1,0 +1,131 @@
+// Package gateway is the line: the way of a call from a client to a server and
+// back.
+//
+// [Gateway.Call] is one straight function. Its stages are the gateway's fields,
+// in the order they run; each gets values and returns values. Today these are
+// two, resolve and forward:
+//
+//	wire: receive ─▶ resolve (which server) ─▶ forward (raw bytes) ─▶ wire: deliver
+//
+// The package speaks no HTTP to clients (internal/wire does) and none to
+// servers (internal/upstream does).
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/rpc"
+	"github.com/annotary/annotary/internal/upstream"
+)
+
+// CodeUnknownServer is said of a name nobody configured.
+const CodeUnknownServer annotary.Code = "unknown_server"
+
+// A Call is one message of a client on its way to a server.
+type Call struct {
+	Principal annotary.Principal
+	Server    string
+	Era       upstream.Era
+	Dir       string // the working directory of the client's process, if known
+	Message   rpc.Message
+	Header    http.Header // what the client sent along; nil if it speaks without
+	Session   *Session    // of the legacy era; nil for a call that stands alone
+}
+
+// A Gateway takes calls from clients to servers.
+type Gateway struct {
+	// Servers are those in service, by name. They are replaced as one.
+	servers atomic.Pointer[map[string]*upstream.Server]
+
+	mu sync.Mutex // one reload at a time
+}
+
+// New makes a gateway in front of these servers.
+func New(servers ...*upstream.Server) *Gateway {
+	g := &Gateway{}
+	g.servers.Store(byName(servers))
+	return g
+}
+
+func byName(servers []*upstream.Server) *map[string]*upstream.Server {
+	m := make(map[string]*upstream.Server, len(servers))
+	for _, s := range servers {
+		m[s.Name] = s
+	}
+	return &m
+}
+
+// Call takes one message through the line. The answer must be closed.
+func (g *Gateway) Call(ctx context.Context, call *Call) (*upstream.Answer, error) {
+	server, err := g.resolve(call.Server)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := g.forward(ctx, server, call)
+	if err != nil || call.Message.Method == "subscriptions/listen" {
+		server.Release() // a stream that waits for events must not hold up a reload
+		return answer, err
+	}
+	answer.OnClose(server.Release)
+	return answer, nil
+}
+
+// resolve finds the server in service under this name and keeps it in service.
+func (g *Gateway) resolve(name string) (*upstream.Server, error) {
+	for {
+		s := (*g.servers.Load())[name]
+		if s == nil {
+			return nil, annotary.E(CodeUnknownServer, "there is no server of this name", nil)
+		}
+		if s.Acquire() {
+			return s, nil
+		} // it was replaced a moment ago: look again
+	}
+}
+
+// forward sends the message to the server as it is.
+func (g *Gateway) forward(ctx context.Context, s *upstream.Server, call *Call) (*upstream.Answer, error) {
+	leg, err := call.leg(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return leg.Send(ctx, &call.Message, call.Header)
+}
+
+// Listen opens the stream of what belongs to no call of a session.
+func (g *Gateway) Listen(ctx context.Context, session *Session, lastEvent string) (*upstream.Answer, error) {
+	server, err := g.resolve(session.Server)
+	if err != nil {
+		return nil, err
+	}
+	defer server.Release()
+	leg, err := session.on(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	return leg.Listen(ctx, lastEvent)
+}
+
+// End ends a session and says how its server took it, as an HTTP status.
+func (g *Gateway) End(ctx context.Context, session *Session) int { return session.end(ctx) }
+
+// Replace puts other servers in service. Those that are in both sets go on;
+// the others finish their calls and end.
+func (g *Gateway) Replace(servers ...*upstream.Server) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	next := byName(servers)
+	last := *g.servers.Swap(next)
+	for name, s := range last {
+		if (*next)[name] != s {
+			s.Retire()
+		}
+	}
+}
+
+// Servers returns those in service, by name.
+func (g *Gateway) Servers() map[string]*upstream.Server { return *g.servers.Load() }

@@ -1,0 +1,252 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/annotary/annotary/internal/gateway"
+	"github.com/annotary/annotary/internal/rpc"
+	"github.com/annotary/annotary/internal/session"
+	"github.com/annotary/annotary/internal/upstream"
+)
+
+// legacySession is a session and what its client may ask for again.
+type legacySession struct {
+	*gateway.Session
+
+	mu      sync.Mutex
+	log     *session.Log    // nil until a stream needs it
+	general *session.Events // what belongs to no call
+}
+
+// logBytes is how much of its streams a session keeps for a client that lost
+// its connection.
+const logBytes = 1 << 20
+
+func (s *legacySession) events() *session.Log {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.log == nil {
+		s.log = session.NewLog(logBytes)
+	}
+	return s.log
+}
+
+// endSession ends what a session held upstream.
+func (h *Handler) endSession(s *legacySession) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	h.gateway.End(ctx, s.Session)
+}
+
+// legacy serves a message of the legacy era.
+func (x *exchange) legacy(m rpc.Message) {
+	id := x.r.Header.Get(rpc.HeaderSession)
+	switch {
+	case m.Kind == rpc.Request && m.Method == "initialize":
+		x.open(m)
+	case id != "":
+		s, ok := x.session(id)
+		if !ok {
+			x.fail(upstream.ErrNoSession)
+			return
+		}
+		defer x.sessions.Release(id)
+		x.send(m, s)
+	case m.Kind == rpc.Response:
+		x.fail(errNeedsSession)
+	default: // the server may do without sessions; a command does not
+		x.send(m, nil)
+	}
+}
+
+// session finds a session of this caller on this server.
+func (x *exchange) session(id string) (*legacySession, bool) {
+	s, ok := x.sessions.Acquire(id, x.who)
+	if ok && s.Server != x.server {
+		x.sessions.Release(id)
+		return nil, false
+	}
+	return s, ok
+}
+
+// open begins a session. It lasts if the server opened one of its own.
+func (x *exchange) open(m rpc.Message) {
+	s := &legacySession{Session: &gateway.Session{ID: session.NewID(), Principal: x.who, Server: x.server}}
+	if err := x.sessions.Add(s.ID, x.who, s); err != nil {
+		x.fail(err)
+		return
+	}
+	defer x.sessions.Release(s.ID)
+	answer, err := x.call(m, s)
+	if err != nil || !answer.Session || answer.Status >= http.StatusBadRequest {
+		defer x.sessions.Remove(s.ID)
+	} else {
+		x.w.Header()[rpc.HeaderSession] = []string{s.ID}
+	}
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	x.deliver(answer, nil)
+}
+
+func (x *exchange) call(m rpc.Message, s *legacySession) (*upstream.Answer, error) {
+	call := &gateway.Call{Principal: x.who, Server: x.server, Era: upstream.EraLegacy, Message: m, Header: x.r.Header}
+	if s != nil {
+		call.Session = s.Session
+	}
+	return x.gateway.Call(x.r.Context(), call)
+}
+
+// send forwards a message and delivers what comes back.
+func (x *exchange) send(m rpc.Message, s *legacySession) {
+	answer, err := x.call(m, s)
+	switch {
+	case errors.Is(err, upstream.ErrNoSession) && s == nil:
+		x.fail(errNeedsSession)
+	case errors.Is(err, upstream.ErrNoSession):
+		x.sessions.Remove(s.ID)
+		x.fail(err)
+	case err != nil:
+		x.fail(err)
+	default:
+		x.deliver(answer, s)
+	}
+}
+
+// resumable turns an answer into a stream that goes on without its reader: in
+// the legacy era a lost connection cancels nothing.
+func (x *exchange) resumable(a *upstream.Answer, s *legacySession, first upstream.Item) {
+	events := s.events().Open()
+	if first.Msg != nil {
+		events.Append(first.Msg)
+	}
+	id := append([]byte(nil), x.id...)
+	x.sessions.Acquire(s.ID, x.who)
+	go func() {
+		defer x.sessions.Release(s.ID)
+		defer a.Close()
+		defer events.Finish()
+		for {
+			it, err := a.Stream.Next(context.Background())
+			if err != nil {
+				_, f := faultOf(err)
+				events.Append(f.Answer(id))
+				return
+			}
+			if events.Append(it.Msg); it.Final {
+				return
+			}
+		}
+	}()
+	x.follow(x.beginEvents(), events, 0)
+}
+
+// follow writes a session's stream from after the event with the given number.
+func (x *exchange) follow(rc *http.ResponseController, events *session.Events, seq int) {
+	for {
+		ctx, cancel := context.WithTimeout(x.r.Context(), x.opts.KeepAlive)
+		msg, number, id, err := events.Next(ctx, seq)
+		cancel()
+		switch {
+		case err == nil:
+			seq = number
+			err = x.write(rc, rpc.AppendEvent(nil, id, msg))
+		case errors.Is(err, context.DeadlineExceeded) && x.r.Context().Err() == nil:
+			err = x.write(rc, keepAlive)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// get opens the stream of what belongs to no call, or takes up a lost one.
+func (x *exchange) get() {
+	s, ok := x.owned()
+	if !ok {
+		return
+	}
+	defer x.sessions.Release(s.ID)
+	_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
+	last := x.r.Header.Get(rpc.HeaderLastEvent)
+	answer, err := x.gateway.Listen(x.r.Context(), s.Session, last)
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	if answer.Stream == nil || answer.Events {
+		x.deliver(answer, s)
+		return
+	}
+	defer answer.Close()
+	x.listen(answer.Stream, s, last)
+}
+
+// owned finds the session a GET or DELETE names; without one these methods do
+// not exist.
+func (x *exchange) owned() (*legacySession, bool) {
+	id := x.r.Header.Get(rpc.HeaderSession)
+	if id == "" || rpc.IsModern(x.r.Header.Get(rpc.HeaderVersion)) {
+		x.notAllowed("POST")
+		return nil, false
+	}
+	s, ok := x.session(id)
+	if !ok {
+		x.fail(upstream.ErrNoSession)
+	}
+	return s, ok
+}
+
+// listen writes what a command says outside of calls; before that, what a
+// client missed.
+func (x *exchange) listen(stream upstream.Stream, s *legacySession, last string) {
+	log := s.events()
+	s.mu.Lock()
+	if s.general == nil {
+		s.general = log.Open()
+	}
+	general := s.general
+	s.mu.Unlock()
+	rc := x.beginEvents()
+	events, seq, ok := log.Find(last)
+	if ok && events != general {
+		x.follow(rc, events, seq)
+		return
+	}
+	if !ok {
+		seq = general.Last()
+	}
+	ctx, cancel := context.WithCancel(x.r.Context())
+	defer cancel()
+	go func() {
+		for {
+			it, err := stream.Next(ctx)
+			if err != nil {
+				cancel() // the stream was left, or the server replaced
+				return
+			}
+			general.Append(it.Msg)
+		}
+	}()
+	x.r = x.r.WithContext(ctx)
+	x.follow(rc, general, seq)
+}
+
+// delete ends a session.
+func (x *exchange) delete() {
+	s, ok := x.owned()
+	if !ok {
+		return
+	}
+	defer x.sessions.Release(s.ID)
+	if s, ok = x.sessions.Take(s.ID, x.who); !ok {
+		x.fail(upstream.ErrNoSession)
+		return
+	}
+	x.w.WriteHeader(x.gateway.End(x.r.Context(), s.Session))
+}
