@@ -1,17 +1,37 @@
 package annotary
 
-// A Principal is who a call is made for. Two calls of equal principals may
-// share what belongs to a person: a running server, a grant, a conversation.
+// DefaultTenant is the tenant of an installation that has only one.
+const DefaultTenant = "default"
+
+// A Principal is whom a call is made for, as identified at the edge.
 type Principal struct {
-	// Tenant is the isolation unit; empty means the only one there is.
-	Tenant string
-	// Issuer says who vouches for Subject; empty is this machine.
-	Issuer string
-	// Subject is the person or service.
+	Tenant  string // the unit of isolation
+	Issuer  string // who vouched for the subject; empty for the local user
 	Subject string
-	// Client is the program that speaks, where it has proved who it is.
-	Client string
+	Client  string // the authenticated client, never one that only names itself
+	Groups  []string
+	Scopes  []string
+	// Profiles are the named sets of the configuration the principal is in.
+	Profiles []string
 }
 
-// Local is the principal of a gateway that serves one user only.
-var Local = Principal{Subject: "local"}
+// ID names the principal within everything: tenant, issuer and subject, each
+// escaped so that no two principals share an ID.
+func (p *Principal) ID() string {
+	return escapePart(p.Tenant) + "/" + escapePart(p.Issuer) + "/" + escapePart(p.Subject)
+}
+
+func escapePart(s string) string {
+	out := make([]byte, 0, len(s))
+	for _, c := range []byte(s) {
+		switch c {
+		case '%':
+			out = append(out, "%25"...)
+		case '/':
+			out = append(out, "%2F"...)
+		default:
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}

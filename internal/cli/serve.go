@@ -2,27 +2,30 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"os/signal"
-	"strings"
+	"slices"
+	"sync"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/config"
 	"github.com/annotary/annotary/internal/gateway"
-	"github.com/annotary/annotary/internal/upstream"
 	"github.com/annotary/annotary/internal/wire"
 )
 
 type serveOptions struct {
 	streams *Streams
+	config  string
 	listen  string
-	servers []string
+	json    bool
 }
 
 func newServeCmd(s *Streams) *cobra.Command {
@@ -31,65 +34,163 @@ func newServeCmd(s *Streams) *cobra.Command {
 		Use:     "serve",
 		GroupID: groupRun,
 		Short:   "Run the gateway in front of MCP servers",
-		Long: "Run the gateway: MCP over streamable HTTP, one address for each server,\n" +
-			"http://LISTEN/mcp/s/NAME. What clients and servers say passes unchanged.",
-		Example: "  annotary serve --server files=http://127.0.0.1:9000/mcp\n" +
-			"  annotary serve --listen 127.0.0.1:8000 --server 'fs=npx -y @modelcontextprotocol/server-filesystem /tmp'",
+		Long: "Run the gateway: MCP over streamable HTTP, one address for each server of the\n" +
+			"configuration, http://LISTEN/mcp/s/NAME. What clients and servers say passes\n" +
+			"unchanged. The addresses are printed once the gateway listens. SIGHUP reads the\n" +
+			"configuration again; SIGINT and SIGTERM end the gateway.",
+		Example: "  annotary serve --config annotary.yaml\n" +
+			"  annotary serve --config .mcp.json --listen 127.0.0.1:8000",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o) },
 	}
-	cmd.Flags().StringVar(&o.listen, "listen", "127.0.0.1:7337", "address to listen on")
-	cmd.Flags().StringArrayVar(&o.servers, "server", nil, "a server, as NAME=URL or NAME=COMMAND ARGS")
+	cmd.Flags().StringVar(&o.config, "config", "", "annotary.yaml, or a client's file with mcpServers\n(default: annotary.yaml here or in your configuration folder)")
+	cmd.Flags().StringVar(&o.listen, "listen", "", "address to listen on instead of the configured one")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the addresses as JSON")
 	return cmd
 }
 
 func runServe(ctx context.Context, o *serveOptions) error {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	log := slog.New(slog.NewTextHandler(o.streams.Err, nil))
-	servers, err := parseServers(o.servers, log)
+	d, err := newDaemon(o.config, slog.New(slog.NewTextHandler(o.streams.Err, nil)))
 	if err != nil {
 		return err
 	}
-	g := gateway.New(servers...)
-	defer g.Replace()
-	h := wire.New(g, wire.Options{Log: log})
-	defer h.Close()
-	l, err := net.Listen("tcp", o.listen)
+	defer d.close()
+	address := d.config().Listen
+	if o.listen != "" {
+		address = o.listen
+	}
+	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return annotary.E(annotary.CodeConnect, "cannot listen on "+o.listen, err).WithHint("is a gateway running already?")
+		return annotary.E(annotary.CodeConnect, "cannot listen on "+address, err).WithHint("is a gateway running already?")
 	}
-	for _, s := range servers {
-		fmt.Fprintf(o.streams.Out, "http://%s/mcp/s/%s\n", l.Addr(), s.Name)
-	}
-	server := h.Server()
-	context.AfterFunc(ctx, func() { _ = wire.Shutdown(server, 5*time.Second) })
-	if err := server.Serve(l); err != http.ErrServerClosed {
+	if err := d.printAddresses(o, l.Addr()); err != nil {
 		return err
+	}
+	go d.reloadOn(ctx, hangups(ctx))
+	return d.serve(ctx, l)
+}
+
+// hangups delivers a value for each SIGHUP.
+func hangups(ctx context.Context) <-chan os.Signal {
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, syscall.SIGHUP)
+	context.AfterFunc(ctx, func() { signal.Stop(ch) })
+	return ch
+}
+
+// daemon is a running gateway and the configuration it was made from.
+type daemon struct {
+	path    string
+	log     *slog.Logger
+	gateway *gateway.Gateway
+	handler *wire.Handler
+
+	mu  sync.Mutex
+	cfg *config.Config
+}
+
+func newDaemon(path string, log *slog.Logger) (*daemon, error) {
+	if path == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		if path, err = config.Find(dir); err != nil {
+			return nil, err
+		}
+	}
+	cfg, err := config.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &daemon{path: path, log: log, cfg: cfg, gateway: gateway.New()}
+	servers, err := buildServers(cfg, nil, nil, log)
+	if err != nil {
+		return nil, err
+	}
+	d.gateway.Replace(servers...)
+	d.handler = wire.New(d.gateway, wireOptions(cfg, log))
+	return d, nil
+}
+
+func (d *daemon) config() *config.Config {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.cfg
+}
+
+// reload reads the configuration again. Servers whose configuration is the same
+// go on as they are. If anything is wrong, everything stays as it was.
+func (d *daemon) reload() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	next, err := config.Load(d.path)
+	if err != nil {
+		return err
+	}
+	servers, err := buildServers(next, d.cfg, d.gateway.Servers(), d.log)
+	if err != nil {
+		return err
+	}
+	d.gateway.Replace(servers...)
+	d.cfg = next
+	return nil
+}
+
+func (d *daemon) reloadOn(ctx context.Context, hangup <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangup:
+			if err := d.reload(); err != nil {
+				d.log.Error("the configuration was not reloaded; the old one holds", "error", err)
+			} else {
+				d.log.Info("the configuration was reloaded")
+			}
+		}
+	}
+}
+
+func (d *daemon) printAddresses(o *serveOptions, at net.Addr) error {
+	names := slices.Sorted(keysOf(d.gateway.Servers()))
+	if o.json {
+		list := make([]map[string]string, len(names))
+		for i, name := range names {
+			list[i] = map[string]string{"server": name, "url": serverURL(at, name)}
+		}
+		return printJSON(o.streams.Out, map[string]any{"servers": list})
+	}
+	for _, name := range names {
+		if _, err := fmt.Fprintln(o.streams.Out, serverURL(at, name)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// parseServers reads servers given on the command line.
-func parseServers(given []string, log *slog.Logger) ([]*upstream.Server, error) {
-	var servers []*upstream.Server
-	for _, text := range given {
-		name, how, ok := strings.Cut(text, "=")
-		if !ok || name == "" || how == "" {
-			return nil, annotary.E(annotary.CodeUsage, fmt.Sprintf("%q is not NAME=URL or NAME=COMMAND", text), nil)
-		}
-		t := upstream.Target{Name: name}
-		if strings.HasPrefix(how, "http://") || strings.HasPrefix(how, "https://") {
-			t.URL = how
-		} else {
-			words := strings.Fields(how)
-			t.Command, t.Args = words[0], words[1:]
-		}
-		s, err := upstream.New(t, upstream.ServerOptions{Log: log})
-		if err != nil {
-			return nil, annotary.E(annotary.CodeUsage, err.Error(), err)
-		}
-		servers = append(servers, s)
+func serverURL(at net.Addr, name string) string { return "http://" + at.String() + "/mcp/s/" + name }
+
+// serve answers requests until the context ends.
+func (d *daemon) serve(ctx context.Context, l net.Listener) error {
+	server := d.handler.Server()
+	ended := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		defer close(ended)
+		_ = wire.Shutdown(server, d.config().Timeouts.Shutdown.D()) // what is left is cut off
+	})
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return annotary.E(annotary.CodeInternal, "the gateway stopped listening", err)
 	}
-	return servers, nil
+	<-ended
+	return nil
+}
+
+// close ends sessions and servers.
+func (d *daemon) close() {
+	d.handler.Close()
+	d.gateway.Replace()
+	d.gateway.Wait()
 }

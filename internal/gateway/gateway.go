@@ -41,7 +41,8 @@ type Gateway struct {
 	// Servers are those in service, by name. They are replaced as one.
 	servers atomic.Pointer[map[string]*upstream.Server]
 
-	mu sync.Mutex // one reload at a time
+	mu      sync.Mutex // one reload at a time
+	leaving sync.WaitGroup
 }
 
 // New makes a gateway in front of these servers.
@@ -123,9 +124,13 @@ func (g *Gateway) Replace(servers ...*upstream.Server) {
 	for name, s := range last {
 		if (*next)[name] != s {
 			s.Retire()
+			g.leaving.Go(s.Wait)
 		}
 	}
 }
+
+// Wait returns when all servers that were taken out of service have ended.
+func (g *Gateway) Wait() { g.leaving.Wait() }
 
 // Servers returns those in service, by name.
 func (g *Gateway) Servers() map[string]*upstream.Server { return *g.servers.Load() }

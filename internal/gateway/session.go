@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -34,16 +33,15 @@ type Session struct {
 // leg returns the way this call takes.
 func (c *Call) leg(ctx context.Context, s *upstream.Server) (upstream.Leg, error) {
 	if c.Session == nil {
-		return s.Leg(upstream.Who{Principal: who(c.Principal), Dir: c.Dir}, c.Era), nil
+		return s.Leg(upstream.Who{Principal: Owner(&c.Principal), Dir: c.Dir}, c.Era), nil
 	}
 	c.Session.note(&c.Message)
 	return c.Session.on(ctx, s)
 }
 
-// who names a principal so that no two share a name.
-func who(p annotary.Principal) string {
-	return strings.Join([]string{p.Tenant, p.Issuer, p.Subject, p.Client}, "\x00")
-}
+// Owner names a principal and its client so that no two share a name: what
+// belongs to one is kept from all others.
+func Owner(p *annotary.Principal) string { return p.ID() + "/" + p.Client }
 
 // note keeps the client's side of the handshake.
 func (s *Session) note(m *rpc.Message) {
@@ -66,7 +64,7 @@ func (s *Session) on(ctx context.Context, server *upstream.Server) (upstream.Leg
 	}
 	old := s.leg
 	s.server = server
-	s.leg = server.Leg(upstream.Who{Principal: who(s.Principal), Dir: s.Dir, Session: s.ID}, upstream.EraLegacy)
+	s.leg = server.Leg(upstream.Who{Principal: Owner(&s.Principal), Dir: s.Dir, Session: s.ID}, upstream.EraLegacy)
 	if old == nil {
 		return s.leg, nil
 	}

@@ -41,7 +41,7 @@ func newChild(in *instance) (*child, error) {
 	if t.Dir == "" {
 		t.Dir = in.key.dir
 	}
-	proc, err := startProcess(t, in.server.opts.MaxBytes, func(line []byte, err error) {
+	proc, err := startProcess(t, in.server.opts.MaxBytes, in.server.opts.Stop, func(line []byte, err error) {
 		<-started
 		c.receive(line, err)
 	})
@@ -50,7 +50,7 @@ func newChild(in *instance) (*child, error) {
 	}
 	c.proc = proc
 	close(started)
-	go func() { <-proc.done; c.gone() }()
+	in.server.children.Go(func() { <-proc.done; c.gone() })
 	return c, nil
 }
 

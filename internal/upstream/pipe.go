@@ -42,7 +42,7 @@ func (n *noise) String() string {
 func newPipeConn(t Target, opts Options) (*pipeConn, error) {
 	c := &pipeConn{waiting: map[int64]chan rpc.Message{}}
 	started := make(chan struct{})
-	proc, err := startProcess(t, opts.MaxBytes, func(line []byte, err error) {
+	proc, err := startProcess(t, opts.MaxBytes, closeGrace, func(line []byte, err error) {
 		<-started
 		c.receive(line, err, strict.Limits{Bytes: opts.MaxBytes})
 	})

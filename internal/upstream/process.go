@@ -19,7 +19,7 @@ var errGone = errors.New("the server stopped")
 const (
 	stderrKept = 16 << 10               // bytes of standard error kept per child
 	drainAfter = 200 * time.Millisecond // how long output is read after the end
-	closeGrace = 2 * time.Second        // between closing stdin, SIGTERM and SIGKILL
+	closeGrace = 2 * time.Second        // the default of how long ending a child may take
 )
 
 // inherited are the variables every child gets; all others only if configured.
@@ -35,6 +35,7 @@ type process struct {
 	done   chan struct{} // closed when it is gone and its output read
 	exit   error         // why it ended; read after done
 	stderr *tail
+	grace  time.Duration // between closing stdin and SIGKILL; SIGTERM is half-way
 }
 
 // pipes are our three ends and the child's three ends.
@@ -42,8 +43,9 @@ type pipes struct{ inR, inW, outR, outW, errR, errW *os.File }
 
 // startProcess runs the target's command. Every line it writes goes to receive,
 // from one goroutine.
-func startProcess(t Target, maxLine int, receive func(line []byte, err error)) (*process, error) {
+func startProcess(t Target, maxLine int, grace time.Duration, receive func(line []byte, err error)) (*process, error) {
 	p := &process{
+		grace:  grace,
 		in:     make(chan []byte, 64),
 		quit:   make(chan struct{}),
 		done:   make(chan struct{}),
@@ -164,7 +166,7 @@ func (p *process) stopOnQuit(ended chan struct{}) {
 		select {
 		case <-ended:
 			return
-		case <-time.After(closeGrace):
+		case <-time.After(p.grace / 2):
 			signal(p.cmd)
 		}
 	}

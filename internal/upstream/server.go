@@ -26,14 +26,19 @@ const (
 type ServerOptions struct {
 	// Sharing says who may share a command.
 	Sharing Sharing
+	// Connect is how long opening a connection may take. If zero, 10 s.
+	Connect time.Duration
 	// Start is how long a command may take until it has answered the first
-	// question, and a host until it accepts a connection. If zero, 30 s.
+	// question. If zero, 60 s.
 	Start time.Duration
 	// Silence is how long a server may say nothing while it handles a call.
 	// If zero, 5 minutes.
 	Silence time.Duration
 	// Idle is how long a command runs that nobody uses. If zero, 10 minutes.
 	Idle time.Duration
+	// Stop is how long a command may take to end after its input was closed,
+	// before it is killed. If zero, 3 s.
+	Stop time.Duration
 	// MaxBytes is the longest message accepted. If zero, 16 MiB.
 	MaxBytes int
 	// Log receives what an operator should know. If nil, nothing is logged.
@@ -41,7 +46,9 @@ type ServerOptions struct {
 }
 
 func (o ServerOptions) withDefaults() ServerOptions {
-	setDefault(&o.Start, 30*time.Second)
+	setDefault(&o.Connect, 10*time.Second)
+	setDefault(&o.Start, time.Minute)
+	setDefault(&o.Stop, 3*time.Second)
 	setDefault(&o.Silence, 5*time.Minute)
 	setDefault(&o.Idle, 10*time.Minute)
 	setDefault(&o.MaxBytes, 16<<20)
@@ -73,13 +80,15 @@ type Server struct {
 	era       Era // of a command, once probed
 	instances map[key]*instance
 	inUse     int
+	ended     chan struct{}
+	children  sync.WaitGroup
 	retired   context.Context // done when the server was taken out of service
 	retire    context.CancelFunc
 }
 
 // New makes a server. Nothing is started or dialled until the first call.
 func New(t Target, opts ServerOptions) (*Server, error) {
-	s := &Server{Target: t, opts: opts.withDefaults(), instances: map[key]*instance{}}
+	s := &Server{Target: t, opts: opts.withDefaults(), instances: map[key]*instance{}, ended: make(chan struct{})}
 	s.log = s.opts.Log.With("server", t.Name)
 	s.retired, s.retire = context.WithCancel(context.Background())
 	if t.Command == "" {
@@ -143,9 +152,22 @@ func (s *Server) Retire() {
 	}
 }
 
+// Wait returns when a retired server has ended and its children are gone.
+func (s *Server) Wait() {
+	<-s.ended
+	s.children.Wait()
+}
+
 // end stops what still runs.
 func (s *Server) end() {
 	s.mu.Lock()
+	select {
+	case <-s.ended: // twice, by two who saw the last call go
+		s.mu.Unlock()
+		return
+	default:
+		close(s.ended)
+	}
 	instances := s.instances
 	s.instances = map[key]*instance{}
 	s.mu.Unlock()

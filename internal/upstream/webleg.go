@@ -23,8 +23,8 @@ import (
 func newTransport(o ServerOptions) *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: o.Start, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout:    o.Start,
+		DialContext:            (&net.Dialer{Timeout: o.Connect, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:    o.Connect,
 		ResponseHeaderTimeout:  o.Silence,
 		IdleConnTimeout:        4 * time.Second,
 		MaxIdleConns:           0,

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/annotary/annotary"
 )
 
 // guard refuses requests that a web page smuggled in: one whose Host is not
@@ -57,18 +55,43 @@ func isLoopback(host string) bool {
 	}
 }
 
+// begin admits a call, or a stream that waits for events, within the limits;
+// what does not fit is told to come again.
+func (x *exchange) begin(waits bool) bool {
+	if waits {
+		select {
+		case x.streams <- struct{}{}:
+			return true
+		default:
+		}
+	} else if x.flight.begin(x.owner) {
+		return true
+	}
+	x.w.Header().Set("Retry-After", "1")
+	http.Error(x.w, "too many calls or streams at once", http.StatusTooManyRequests)
+	return false
+}
+
+func (x *exchange) end(waits bool) {
+	if waits {
+		<-x.streams
+	} else {
+		x.flight.end(x.owner)
+	}
+}
+
 // inFlight counts open calls by principal.
 type inFlight struct {
 	max int
 	mu  sync.Mutex
-	n   map[annotary.Principal]int
+	n   map[string]int
 }
 
-func (f *inFlight) begin(who annotary.Principal) bool {
+func (f *inFlight) begin(who string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.n == nil {
-		f.n = map[annotary.Principal]int{}
+		f.n = map[string]int{}
 	}
 	if f.n[who] >= f.max {
 		return false
@@ -77,7 +100,7 @@ func (f *inFlight) begin(who annotary.Principal) bool {
 	return true
 }
 
-func (f *inFlight) end(who annotary.Principal) {
+func (f *inFlight) end(who string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.n[who]--; f.n[who] == 0 {

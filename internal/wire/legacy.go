@@ -65,7 +65,7 @@ func (x *exchange) legacy(m rpc.Message) {
 
 // session finds a session of this caller on this server.
 func (x *exchange) session(id string) (*legacySession, bool) {
-	s, ok := x.sessions.Acquire(id, x.who)
+	s, ok := x.sessions.Acquire(id, x.owner)
 	if ok && s.Server != x.server {
 		x.sessions.Release(id)
 		return nil, false
@@ -76,7 +76,7 @@ func (x *exchange) session(id string) (*legacySession, bool) {
 // open begins a session. It lasts if the server opened one of its own.
 func (x *exchange) open(m rpc.Message) {
 	s := &legacySession{Session: &gateway.Session{ID: session.NewID(), Principal: x.who, Server: x.server}}
-	if err := x.sessions.Add(s.ID, x.who, s); err != nil {
+	if err := x.sessions.Add(s.ID, x.owner, s); err != nil {
 		x.fail(err)
 		return
 	}
@@ -126,7 +126,7 @@ func (x *exchange) resumable(a *upstream.Answer, s *legacySession, first upstrea
 		events.Append(first.Msg)
 	}
 	id := append([]byte(nil), x.id...)
-	x.sessions.Acquire(s.ID, x.who)
+	x.sessions.Acquire(s.ID, x.owner)
 	go func() {
 		defer x.sessions.Release(s.ID)
 		defer a.Close()
@@ -172,6 +172,10 @@ func (x *exchange) get() {
 		return
 	}
 	defer x.sessions.Release(s.ID)
+	if !x.begin(true) {
+		return
+	}
+	defer x.end(true)
 	_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
 	last := x.r.Header.Get(rpc.HeaderLastEvent)
 	answer, err := x.gateway.Listen(x.r.Context(), s.Session, last)
@@ -244,7 +248,7 @@ func (x *exchange) delete() {
 		return
 	}
 	defer x.sessions.Release(s.ID)
-	if s, ok = x.sessions.Take(s.ID, x.who); !ok {
+	if s, ok = x.sessions.Take(s.ID, x.owner); !ok {
 		x.fail(upstream.ErrNoSession)
 		return
 	}

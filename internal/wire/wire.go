@@ -39,9 +39,11 @@ type Options struct {
 	MaxDepth int
 	// MaxHeader is the size of all headers of a request. If zero, 32 KiB.
 	MaxHeader int
-	// MaxInFlight is how many calls one principal may have open, streams of
-	// events included. If zero, 10,000.
+	// MaxInFlight is how many calls one principal may have open. If zero, 1024.
 	MaxInFlight int
+	// MaxStreams is how many streams that wait for events may be open: legacy
+	// GET streams and subscriptions. If zero, 20,000.
+	MaxStreams int
 	// Sessions bound those of the legacy era.
 	Sessions session.Limits
 	// ReadHeader is how long a client may take to send its headers. If zero, 10 s.
@@ -62,14 +64,15 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MaxBody, 4<<20)
 	setDefault(&o.MaxDepth, 128)
 	setDefault(&o.MaxHeader, 32<<10)
-	setDefault(&o.MaxInFlight, 10_000)
+	setDefault(&o.MaxInFlight, 1024)
+	setDefault(&o.MaxStreams, 20_000)
 	setDefault(&o.ReadHeader, 10*time.Second)
 	setDefault(&o.ReadBody, 30*time.Second)
 	setDefault(&o.Write, 30*time.Second)
 	setDefault(&o.IdleConnection, 2*time.Minute)
 	setDefault(&o.KeepAlive, 15*time.Second)
 	if o.Identify == nil {
-		o.Identify = func(*http.Request) (annotary.Principal, error) { return annotary.Local, nil }
+		o.Identify = func(*http.Request) (annotary.Principal, error) { return local, nil }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -84,20 +87,25 @@ func setDefault[T comparable](v *T, to T) {
 	}
 }
 
+// local is the principal of a gateway that serves one user only.
+var local = annotary.Principal{Tenant: annotary.DefaultTenant, Subject: "local"}
+
 // A Handler serves MCP over HTTP.
 type Handler struct {
 	gateway  *gateway.Gateway
 	opts     Options
 	guard    guard
-	sessions *session.Table[annotary.Principal, *legacySession]
+	sessions *session.Table[string, *legacySession]
 	flight   inFlight
+	streams  chan struct{} // one token for each stream that waits for events
 }
 
 // New makes the handler of a gateway.
 func New(g *gateway.Gateway, opts Options) *Handler {
 	opts = opts.withDefaults()
 	h := &Handler{gateway: g, opts: opts, guard: newGuard(opts), flight: inFlight{max: opts.MaxInFlight}}
-	h.sessions = session.NewTable[annotary.Principal](opts.Sessions, h.endSession)
+	h.streams = make(chan struct{}, opts.MaxStreams)
+	h.sessions = session.NewTable[string](opts.Sessions, h.endSession)
 	return h
 }
 
@@ -134,13 +142,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "who are you?", http.StatusUnauthorized)
 		return
 	}
-	if !h.flight.begin(who) {
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, "too many calls at once", http.StatusTooManyRequests)
-		return
-	}
-	defer h.flight.end(who)
-	x := &exchange{Handler: h, w: w, r: r, who: who, server: server}
+	x := &exchange{Handler: h, w: w, r: r, who: who, owner: gateway.Owner(&who), server: server}
 	switch r.Method {
 	case http.MethodPost:
 		x.post()
@@ -159,6 +161,7 @@ type exchange struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	who    annotary.Principal
+	owner  string // the principal and its client, as a key
 	server string
 	id     []byte // of the message, once read
 }
@@ -187,6 +190,10 @@ func (x *exchange) post() {
 		return
 	}
 	x.id = m.ID()
+	if !x.begin(m.Method == "subscriptions/listen") {
+		return
+	}
+	defer x.end(m.Method == "subscriptions/listen")
 	switch modern, err := isModern(x.r.Header, &m); {
 	case err != nil:
 		x.fail(err)

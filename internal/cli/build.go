@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"reflect"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/config"
+	"github.com/annotary/annotary/internal/session"
+	"github.com/annotary/annotary/internal/upstream"
+	"github.com/annotary/annotary/internal/wire"
+)
+
+// buildServers makes the servers of a configuration. Those of the last one
+// that would come out the same are taken over as they run.
+func buildServers(next, last *config.Config, running map[string]*upstream.Server, log *slog.Logger) ([]*upstream.Server, error) {
+	var servers []*upstream.Server
+	for name, s := range next.Servers {
+		if s.Disabled {
+			continue
+		}
+		if old := running[name]; old != nil && sameServer(next, last, name) {
+			servers = append(servers, old)
+			continue
+		}
+		server, err := upstream.New(targetOf(name, s), serverOptions(next, s, log))
+		if err != nil {
+			return nil, annotary.E(annotary.CodeConfig, fmt.Sprintf("server %s: %v", name, err), err)
+		}
+		servers = append(servers, server)
+	}
+	return servers, nil
+}
+
+// sameServer reports whether a server is configured the same in both. The
+// limits and time-outs of all are part of each.
+func sameServer(next, last *config.Config, name string) bool {
+	return reflect.DeepEqual(next.Servers[name], last.Servers[name]) &&
+		next.Timeouts == last.Timeouts && next.Limits == last.Limits
+}
+
+func targetOf(name string, s config.Server) upstream.Target {
+	t := upstream.Target{
+		Name: name, Command: s.Command.Value(), Dir: s.Cwd.Value(), URL: s.URL.Value(),
+		Env: values(s.Env), Header: values(s.Headers),
+	}
+	for _, arg := range s.Args {
+		t.Args = append(t.Args, arg.Value())
+	}
+	return t
+}
+
+func values(secrets map[string]config.Secret) map[string]string {
+	out := make(map[string]string, len(secrets))
+	for name, s := range secrets {
+		out[name] = s.Value()
+	}
+	return out
+}
+
+var sharing = map[config.Instance]upstream.Sharing{
+	config.Shared:       upstream.Shared,
+	config.PerPrincipal: upstream.PerPrincipal,
+	config.PerSession:   upstream.PerSession,
+}
+
+func serverOptions(c *config.Config, s config.Server, log *slog.Logger) upstream.ServerOptions {
+	pick := func(own, all config.Duration) config.Duration {
+		if own != 0 {
+			return own
+		}
+		return all
+	}
+	return upstream.ServerOptions{
+		Sharing:  sharing[s.Instance],
+		Connect:  pick(s.Timeouts.Connect, c.Timeouts.Connect).D(),
+		Start:    pick(s.Timeouts.Start, c.Timeouts.Start).D(),
+		Silence:  pick(s.Timeouts.Call, c.Timeouts.Call).D(),
+		Stop:     pick(s.Timeouts.Stop, c.Timeouts.Stop).D(),
+		MaxBytes: int(c.Limits.Response),
+		Log:      log,
+	}
+}
+
+func wireOptions(c *config.Config, log *slog.Logger) wire.Options {
+	return wire.Options{
+		MaxBody:        int(c.Limits.Request),
+		MaxDepth:       c.Limits.Depth,
+		MaxHeader:      int(c.Limits.Header),
+		MaxInFlight:    c.Limits.CallsPerPrincipal,
+		MaxStreams:     c.Limits.Streams,
+		Sessions:       session.Limits{Total: c.Limits.Sessions, PerOwner: c.Limits.Sessions, Idle: c.Timeouts.Session.D()},
+		ReadHeader:     c.Timeouts.Header.D(),
+		ReadBody:       c.Timeouts.Body.D(),
+		Write:          c.Timeouts.Write.D(),
+		IdleConnection: c.Timeouts.Idle.D(),
+		Log:            log,
+	}
+}
+
+func keysOf[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
