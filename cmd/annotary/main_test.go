@@ -36,7 +36,7 @@ func TestScript(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup:               setup,
 		Condition:           condition,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"fill": fill, "shown": shown},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"fill": fill, "shown": shown, "freeport": freePort, "await": await},
 	})
 }
 

@@ -28,7 +28,8 @@ func buildServers(next, last *config.Config, running map[string]*upstream.Server
 		}
 		server, err := upstream.New(targetOf(name, s), serverOptions(next, s, log))
 		if err != nil {
-			return nil, annotary.E(annotary.CodeConfig, fmt.Sprintf("server %s: %v", name, err), err)
+			return nil, annotary.E(annotary.CodeConfig, fmt.Sprintf("server %s: %v", name, err), err).
+				WithHint("a URL begins with http:// or https://")
 		}
 		servers = append(servers, server)
 	}

@@ -39,7 +39,7 @@ func newServeCmd(s *Streams) *cobra.Command {
 			"unchanged. The addresses are printed once the gateway listens. SIGHUP reads the\n" +
 			"configuration again; SIGINT and SIGTERM end the gateway.",
 		Example: "  annotary serve --config annotary.yaml\n" +
-			"  annotary serve --config .mcp.json --listen 127.0.0.1:8000",
+			"  annotary serve --config annotary.yaml --json",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o) },
 	}
@@ -182,7 +182,8 @@ func (d *daemon) serve(ctx context.Context, l net.Listener) error {
 		_ = wire.Shutdown(server, d.config().Timeouts.Shutdown.D()) // what is left is cut off
 	})
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return annotary.E(annotary.CodeInternal, "the gateway stopped listening", err)
+		return annotary.E(annotary.CodeInternal, "the gateway stopped listening", err).
+			WithHint("the log above says why")
 	}
 	<-ended
 	return nil

@@ -24,7 +24,7 @@ type child struct {
 	calls     map[int64]*call
 	questions map[string]*pipeLeg // which leg a question went to, by the child's id
 	noise     noise
-	served    bool // it has answered something
+	served    bool // it has answered a client
 }
 
 // call is one request on the pipe.
@@ -182,7 +182,7 @@ func (c *child) answered(m *rpc.Message) {
 	if cl == nil {
 		return // given up, or never asked
 	}
-	if !c.served {
+	if cl.leg != nil {
 		c.served, c.in.failures = true, 0
 	}
 	c.forget(n, cl)
@@ -290,11 +290,11 @@ func (c *child) gone() {
 	}
 	if c.in.child == c {
 		c.in.child = nil
-		if !c.served {
-			c.in.failed()
+		if !c.served && !c.proc.asked() {
+			c.in.failed(c.proc.gone())
 		}
 	}
-	if !c.in.stopped {
+	if !c.proc.asked() {
 		c.in.server.log.Warn("the command stopped", "error", c.proc.exit, "said", lastLine(c.proc.stderr.String()))
 	}
 	c.in.rest()

@@ -120,8 +120,7 @@ func (in *instance) start() {
 	in.startErr = err
 	switch {
 	case err != nil:
-		in.failed()
-		in.server.log.Warn("the command did not start", "error", err)
+		in.failed(err)
 	case in.stopped:
 		c.proc.stop()
 		in.startErr = ErrUnreachable
@@ -132,13 +131,17 @@ func (in *instance) start() {
 	in.starting = nil
 }
 
-// failed counts a start that came to nothing. A refusal of the handshake is an
+// failed counts a start that came to nothing. The first is forgiven; after that
+// the next start waits, longer each time. A refusal of the handshake is an
 // answer, not a failure.
-func (in *instance) failed() {
-	if _, refused := errors.AsType[*refusal](in.startErr); refused {
+func (in *instance) failed(err error) {
+	if _, refused := errors.AsType[*refusal](err); refused {
 		return
 	}
-	in.notBefore = time.Now().Add(min(backoffMost, backoffFirst<<min(in.failures, 10)))
+	in.server.log.Warn("the command came to nothing", "error", err, "times", in.failures+1)
+	if in.failures > 0 {
+		in.notBefore = time.Now().Add(min(backoffMost, backoffFirst<<min(in.failures-1, 10)))
+	}
 	in.failures++
 }
 

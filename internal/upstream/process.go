@@ -199,3 +199,13 @@ func (p *process) gone() error {
 
 // stop asks the child to end and does not wait.
 func (p *process) stop() { p.once.Do(func() { close(p.quit) }) }
+
+// asked reports whether the child was asked to end.
+func (p *process) asked() bool {
+	select {
+	case <-p.quit:
+		return true
+	default:
+		return false
+	}
+}
