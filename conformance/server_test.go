@@ -1,6 +1,14 @@
 package conformance_test
 
-import "testing"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 // eras are the two revisions the gateway is held to, and how the SDK's server
 // speaks them.
@@ -14,7 +22,8 @@ var eras = []struct {
 }
 
 // TestServer runs every server scenario of both revisions, direct and through
-// the gateway.
+// the gateway. What passes direct must pass through the gateway, check by
+// check.
 func TestServer(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era.revision, func(t *testing.T) {
@@ -25,12 +34,53 @@ func TestServer(t *testing.T) {
 			}
 			url := sdkServer(t, era.stateless)
 			direct := suite(t, "server", "--url", url, "--requirements", era.revision)
-			t.Run("direct", func(t *testing.T) { hold(t, direct, "server "+era.revision+" direct") })
+			hold(t, direct, "server "+era.revision+" direct")
 			for _, name := range need {
 				if len(direct[name]) == 0 {
 					t.Errorf("%s is required and did not run", name)
 				}
 			}
+			through := suite(t, "server", "--url", gateway(t, "{url: "+url+"}"), "--requirements", era.revision)
+			hold(t, through, "server "+era.revision+" gateway")
+			equal(t, direct, through)
 		})
 	}
+}
+
+// gateway starts annotary serve with one server and returns its URL.
+func gateway(t *testing.T, server string) string {
+	t.Helper()
+	addr, dir := freeAddr(t), t.TempDir()
+	file := filepath.Join(dir, "annotary.yaml")
+	text := fmt.Sprintf("listen: %s\ndata: %q\nservers:\n  everything: %s\n", addr, dir, server)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, addr, program(t, "github.com/annotary/annotary/cmd/annotary"), "serve", "--config", file)
+	return "http://" + addr + "/mcp/s/everything"
+}
+
+// equal wants the same checks to pass through the gateway as direct.
+func equal(t *testing.T, direct, through report) {
+	t.Helper()
+	for name := range direct {
+		if diff := cmp.Diff(direct.passed(name), through.passed(name)); diff != "" {
+			t.Errorf("%s: checks that passed (-direct +gateway)\n%s", name, diff)
+		}
+	}
+	if got, want := len(through), len(direct); got != want {
+		t.Errorf("%d scenarios ran through the gateway, %d direct", got, want)
+	}
+}
+
+// passed lists the checks of one scenario that passed, sorted.
+func (r report) passed(scenario string) []string {
+	var ids []string
+	for _, c := range r[scenario] {
+		if c.Status == "SUCCESS" {
+			ids = append(ids, c.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
