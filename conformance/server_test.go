@@ -47,6 +47,18 @@ func TestServer(t *testing.T) {
 	}
 }
 
+// TestServerBehindPipe runs the same scenarios with the SDK's server as a
+// command: the gateway then speaks HTTP for a server that does not.
+func TestServerBehindPipe(t *testing.T) {
+	for _, era := range eras {
+		t.Run(era.revision, func(t *testing.T) {
+			t.Parallel()
+			url := gateway(t, "{command: "+program(t, everythingServer)+"}")
+			hold(t, suite(t, "server", "--url", url, "--requirements", era.revision), "server "+era.revision+" pipe")
+		})
+	}
+}
+
 // gateway starts annotary serve with one server and returns its URL.
 func gateway(t *testing.T, server string) string {
 	t.Helper()

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -268,22 +269,28 @@ func (l *tail) String() string {
 	return l.buf.String()
 }
 
-// freeAddr returns a loopback address nobody listens on.
+// freeAddr returns a loopback address nobody listens on, from below the ports
+// that outgoing connections of other tests are given.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(12000))
+		if l, err := net.Listen("tcp", addr); err == nil {
+			_ = l.Close()
+			return addr
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
+
+// everythingServer is the SDK's own conformance server, pinned in go.mod.
+const everythingServer = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
 
 // sdkServer starts the SDK's own conformance server and returns its URL.
 func sdkServer(t *testing.T, stateless bool) string {
 	t.Helper()
 	addr := freeAddr(t)
-	path := program(t, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server")
-	start(t, addr, path, "-http", addr, fmt.Sprintf("-stateless=%t", stateless))
+	start(t, addr, program(t, everythingServer), "-http", addr, fmt.Sprintf("-stateless=%t", stateless))
 	return "http://" + addr + "/mcp"
 }

@@ -15,6 +15,7 @@ const (
 	CodeInvalidParams      = -32602
 	CodeInternal           = -32603
 	CodeHeaderMismatch     = -32020 // header and body disagree
+	CodeMissingCapability  = -32021 // the client does not declare what it takes
 	CodeUnsupportedVersion = -32022
 )
 

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/annotary/annotary/internal/gateway"
 	"github.com/annotary/annotary/internal/rpc"
+	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/internal/upstream"
 )
 
@@ -106,11 +108,11 @@ func (x *exchange) firstMessage(a *upstream.Answer, s *legacySession) bool {
 	}
 	switch {
 	case err == nil && it.Final:
-		x.respond(http.StatusOK, it.Msg)
+		x.respond(statusOf(it.Msg, s), it.Msg)
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		x.fail(err)
 	case !x.takesEvents():
-		x.waitPlain(a)
+		x.waitPlain(a, s)
 	case s != nil:
 		x.resumable(a, s, it)
 		return true
@@ -120,12 +122,27 @@ func (x *exchange) firstMessage(a *upstream.Answer, s *legacySession) bool {
 	return false
 }
 
+// statusOf is the HTTP status that goes with what a command answered. Modern
+// clients are owed one with the errors the specification gives a status.
+func statusOf(msg []byte, s *legacySession) int {
+	if s != nil {
+		return http.StatusOK
+	}
+	switch string(strict.Get(msg, "error", "code")) {
+	case strconv.Itoa(rpc.CodeMethodNotFound):
+		return http.StatusNotFound
+	case strconv.Itoa(rpc.CodeHeaderMismatch), strconv.Itoa(rpc.CodeMissingCapability), strconv.Itoa(rpc.CodeUnsupportedVersion):
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
 func (x *exchange) takesEvents() bool {
 	accept := strings.Join(x.r.Header["Accept"], ",")
 	return strings.Contains(accept, "text/event-stream") || strings.Contains(accept, "*/*")
 }
 
-func (x *exchange) waitPlain(a *upstream.Answer) {
+func (x *exchange) waitPlain(a *upstream.Answer, s *legacySession) {
 	for {
 		it, err := a.Stream.Next(x.r.Context())
 		switch {
@@ -133,7 +150,7 @@ func (x *exchange) waitPlain(a *upstream.Answer) {
 			x.fail(err)
 			return
 		case it.Final:
-			x.respond(http.StatusOK, it.Msg)
+			x.respond(statusOf(it.Msg, s), it.Msg)
 			return
 		}
 	}
