@@ -1,7 +1,10 @@
 package upstream
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/annotary/annotary/internal/rpc"
@@ -12,7 +15,14 @@ import (
 // (x-mcp-header), for clients that send none themselves.
 type paramHeaders struct {
 	mu    sync.RWMutex
-	tools map[string][]paramHeader
+	tools map[string]toolParams
+}
+
+// toolParams are the arguments of one tool that are repeated in headers, or
+// what is wrong with how its definition says so.
+type toolParams struct {
+	params []paramHeader
+	wrong  string
 }
 
 type paramHeader struct {
@@ -20,27 +30,34 @@ type paramHeader struct {
 	name string
 }
 
-// describe adds the headers a modern server checks against the body.
-func (s *Server) describe(h http.Header, m *rpc.Message) {
+// describe adds the headers a modern server checks against the body. A tool
+// whose definition misuses x-mcp-header must not be called, says the
+// specification.
+func (s *Server) describe(h http.Header, m *rpc.Message) error {
 	if v, ok := m.Version(); ok {
 		h[rpc.HeaderVersion] = []string{v}
 	}
 	h[rpc.HeaderMethod] = []string{m.Method}
 	target, ok := m.Target()
 	if !ok {
-		return
+		return nil
 	}
 	h[rpc.HeaderName] = []string{rpc.EncodeHeader(target)}
 	if m.Method != "tools/call" {
-		return
+		return nil
 	}
 	s.params.mu.RLock()
 	defer s.params.mu.RUnlock()
-	for _, p := range s.params.tools[target] {
+	tool := s.params.tools[target]
+	if tool.wrong != "" {
+		return &rpc.Fault{Code: rpc.CodeInvalidParams, Message: "this tool cannot be called: in its definition, " + tool.wrong}
+	}
+	for _, p := range tool.params {
 		if v, ok := headerValue(strict.Get(m.Arguments(), p.path...)); ok {
 			h[rpc.HeaderParam+p.name] = []string{rpc.EncodeHeader(v)}
 		}
 	}
+	return nil
 }
 
 // headerValue is how an argument is written in a header.
@@ -57,30 +74,62 @@ func headerValue(raw []byte) (string, bool) {
 
 // learn reads the tools of a tools/list result.
 func (p *paramHeaders) learn(result []byte) {
-	found := map[string][]paramHeader{}
+	found := map[string]toolParams{}
 	for _, tool := range strict.Elements(strict.Get(result, "tools")) {
 		name, _ := strict.Text(strict.Get(tool, "name"))
-		found[name] = annotatedParams(strict.Get(tool, "inputSchema"), nil, nil)
+		var t toolParams
+		t.read(strict.Get(tool, "inputSchema"), nil)
+		found[name] = t
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.tools == nil {
-		p.tools = map[string][]paramHeader{}
+		p.tools = map[string]toolParams{}
 	}
 	for name, params := range found {
 		p.tools[name] = params
 	}
 }
 
-// annotatedParams finds x-mcp-header in the properties of a schema. Only what
-// is reachable through properties alone counts.
-func annotatedParams(schema []byte, path []string, out []paramHeader) []paramHeader {
+// read finds x-mcp-header in the properties of a schema. Only what is
+// reachable through properties alone counts.
+func (t *toolParams) read(schema []byte, path []string) {
 	for name, prop := range strict.Members(strict.Get(schema, "properties")) {
 		at := append(path[:len(path):len(path)], name)
-		if header, ok := strict.Text(strict.Get(prop, "x-mcp-header")); ok && header != "" {
-			out = append(out, paramHeader{at, http.CanonicalHeaderKey(header)})
+		if raw := strict.Get(prop, "x-mcp-header"); raw != nil {
+			t.add(raw, prop, at)
 		}
-		out = annotatedParams(prop, at, out)
+		t.read(prop, at)
 	}
-	return out
+}
+
+// add notes one argument, or what is wrong with it. The rules are the
+// specification's: a header name, used once, for a text, an integer or a
+// boolean.
+func (t *toolParams) add(raw, prop []byte, at []string) {
+	header, _ := strict.Text(raw)
+	kind, _ := strict.Text(strict.Get(prop, "type"))
+	header = http.CanonicalHeaderKey(header)
+	used := func(p paramHeader) bool { return p.name == header }
+	where := strings.Join(at, ".")
+	switch {
+	case !isToken(header):
+		t.wrong = fmt.Sprintf("the x-mcp-header of %q is no name of a header", where)
+	case kind != "string" && kind != "integer" && kind != "boolean":
+		t.wrong = fmt.Sprintf("%q has an x-mcp-header and is neither a string nor an integer nor a boolean", where)
+	case slices.ContainsFunc(t.params, used):
+		t.wrong = fmt.Sprintf("two arguments have the x-mcp-header %q", header)
+	default:
+		t.params = append(t.params, paramHeader{at, header})
+	}
+}
+
+// isToken reports whether s may be the name of an HTTP header.
+func isToken(s string) bool {
+	for _, c := range []byte(s) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"(),/:;<=>?@[\\]{}", c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
 }

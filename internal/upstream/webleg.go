@@ -62,7 +62,9 @@ func (l *webLeg) Send(ctx context.Context, m *rpc.Message, header http.Header) (
 		h["Accept"] = typeBoth
 	}
 	if header == nil && l.era == EraModern {
-		l.server.describe(h, m)
+		if err := l.server.describe(h, m); err != nil {
+			return nil, err
+		}
 	}
 	res, err := l.server.roundTrip(ctx, http.MethodPost, h, m.Raw)
 	if err != nil {
