@@ -1,0 +1,169 @@
+package tooltest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/lint"
+	"github.com/annotary/annotary/prompt"
+)
+
+// The name leaves -update free for the author's own; if there is one, it
+// counts.
+var update = flag.Bool("tooltest.update", false, "rewrite the snapshots of tool definitions")
+
+func updating() bool {
+	f := flag.Lookup("update")
+	return *update || (f != nil && f.Value.String() == "true")
+}
+
+// Snapshot compares every definition, hints and schemas included, with the file
+// and fails on any difference: what clients see changes only on purpose. Run
+// the test with -tooltest.update, or an -update flag of your own, to rewrite
+// the file. A missing file is written, except in CI, where it fails.
+func Snapshot(t testing.TB, srv *mcp.Server, file string) {
+	t.Helper()
+	got := surface(t, srv)
+	want, err := os.ReadFile(file)
+	if missing := os.IsNotExist(err); updating() || (missing && os.Getenv("CI") == "") {
+		if err := writeFile(file, got); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s written", file)
+		return
+	}
+	if err != nil {
+		t.Fatalf("%v: run the test with -tooltest.update and commit the file", err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("the tools changed (-%s +now); if on purpose, run with -tooltest.update\n%s", file, diff)
+	}
+}
+
+// surface writes the definitions for people to review: by name, indented.
+func surface(t testing.TB, srv *mcp.Server) []byte {
+	t.Helper()
+	tools := Tools(t, srv)
+	slices.SortFunc(tools, func(a, b annotary.Tool) int { return strings.Compare(a.Name, b.Name) })
+	raws := make([]json.RawMessage, len(tools))
+	for i, def := range tools {
+		raws[i] = def.Raw
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(map[string]any{"tools": raws}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func writeFile(file string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o644)
+}
+
+// Lint judges the definitions by every profile and fails on warnings and worse.
+func Lint(t testing.TB, srv *mcp.Server) {
+	t.Helper()
+	tools := Tools(t, srv)
+	for p := range lint.NumProfiles {
+		for _, f := range lint.Check(tools, lint.Options{Profile: p}).Findings {
+			if f.Severity >= lint.Warning {
+				t.Errorf("%s: %s: %s (%s): %s. %s", p, f.Tool, f.Message, f.Rule, f.Evidence, f.Fix)
+			}
+		}
+	}
+}
+
+// Intents are the names of a server's tools, by what they do.
+type Intents struct {
+	Read, Write, Destroy []string
+}
+
+// Annotations checks that exactly the tools named are read-only, writing and
+// destructive, that each says all four hints without contradiction, and that
+// the safety rules made from them tell a model to ask before each destructive
+// one.
+func Annotations(t testing.TB, srv *mcp.Server, want Intents) {
+	t.Helper()
+	tools := Tools(t, srv)
+	entries := make([]annotary.Entry, len(tools))
+	got := map[annotary.Class][]string{}
+	for i, def := range tools {
+		checkStated(t, &def)
+		known, err := annotary.Resolve(annotary.Known{Claims: def.Declared(), Believed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries[i] = annotary.Entry{Tool: def, Hints: known.Hints}
+		class := known.Hints.Class()
+		got[class] = append(got[class], def.Name)
+	}
+	for class, names := range map[annotary.Class][]string{
+		annotary.Read: want.Read, annotary.Write: want.Write, annotary.Destroy: want.Destroy,
+	} {
+		if diff := cmp.Diff(sorted(names), sorted(got[class])); diff != "" {
+			t.Errorf("%s tools (-want +got)\n%s", class, diff)
+		}
+	}
+	checkPrompt(t, entries, want.Destroy)
+}
+
+func sorted(names []string) []string {
+	names = append([]string{}, names...)
+	slices.Sort(names)
+	return names
+}
+
+// checkStated: all four said, and not against each other.
+func checkStated(t testing.TB, def *annotary.Tool) {
+	t.Helper()
+	for n := annotary.ReadOnly; n <= annotary.OpenWorld; n++ {
+		if s := def.Stated[n]; s.Value() == annotary.Unknown {
+			t.Errorf("%s: %s is %s", def.Name, n.Wire(), s)
+		}
+	}
+	readOnly := def.Stated[annotary.ReadOnly] == annotary.StatedTrue
+	if readOnly && def.Stated[annotary.Destructive] == annotary.StatedTrue {
+		t.Errorf("%s: read-only and destructive", def.Name)
+	}
+	if readOnly && def.Stated[annotary.Idempotent] == annotary.StatedFalse {
+		t.Errorf("%s: read-only and not idempotent: nothing changes, so nothing changes twice", def.Name)
+	}
+}
+
+// checkPrompt: a model told of these tools is told to ask.
+func checkPrompt(t testing.TB, entries []annotary.Entry, destructive []string) {
+	t.Helper()
+	rules, err := annotary.PresetRules("careful")
+	if err != nil {
+		t.Fatal(err)
+	}
+	section, err := prompt.Safety(entries, rules, prompt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(destructive) > 0 && !strings.Contains(section.Text, prompt.Never) {
+		t.Errorf("the safety rules do not say %q", prompt.Never)
+	}
+	for i := range entries {
+		def := &entries[i].Tool
+		if def.ModelVisible() && !strings.Contains(section.Text, def.Name) {
+			t.Errorf("the safety rules do not name %s", def.Name)
+		}
+	}
+}
