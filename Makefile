@@ -41,3 +41,7 @@ fuzz: ## run every fuzzer for FUZZTIME (10s)
 .PHONY: planted
 planted: ## apply each planted bug to a copy; the test it names must turn red
 	.ci/planted
+
+.PHONY: find-eval
+find-eval: ## measure tool search on the corpus (ANNOTARY_CORPUS) and rewrite the table of docs/find.md
+	cd find/eval && $(GO) test -v -count=1 -run TestEval -timeout 20m . -write ../../docs/find.md

@@ -19,7 +19,7 @@ var floors = [][]string{
 	{"internal/strict", "internal/testenv", "internal/sqlread"},
 	{"."},
 	{
-		"derive", "policy", "audit", "prompt", "find", "shape",
+		"derive", "policy", "audit", "prompt", "find", "find/internal/judged", "shape",
 		"internal/rpc", "internal/seal", "internal/confine", "internal/detect",
 	},
 	{

@@ -1,83 +1,38 @@
 package find_test
 
 import (
-	"bytes"
-	"os"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/find"
-	"github.com/annotary/annotary/internal/strict"
-	"github.com/annotary/annotary/internal/testenv"
+	"github.com/annotary/annotary/find/internal/judged"
 )
 
-// corpus returns the tools of the corpus with their servers.
-func corpus(t testing.TB) []annotary.Entry {
-	t.Helper()
-	var tools []annotary.Entry
-	for line := range bytes.Lines(testenv.Corpus(t)) {
-		tool, err := annotary.ParseTool(strict.Get(line, "tool"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		tool.Server, _ = strict.Text(strict.Get(line, "server"))
-		tools = append(tools, annotary.Entry{Tool: tool, Hints: annotary.Pessimistic()})
-	}
-	return tools
-}
-
-// A question is one of the judged questions.
-type question struct {
-	text   string
-	accept *regexp.Regexp
-	held   bool
-}
-
-func questions(t testing.TB) []question {
-	t.Helper()
-	b, err := os.ReadFile("testdata/questions.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []question
-	for line := range strings.Lines(string(b)) {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		text, accept, ok := strings.Cut(line, " | ")
-		if !ok {
-			t.Fatalf("no bar in %q", line)
-		}
-		all = append(all, question{text, regexp.MustCompile("(?i)" + accept), len(all)%2 == 1})
+func entries(hits []find.Hit) []*annotary.Entry {
+	var all []*annotary.Entry
+	for _, h := range hits {
+		all = append(all, h.Tool)
 	}
 	return all
-}
-
-// accepts reports whether a tool answers the question.
-func (q question) accepts(e *annotary.Entry) bool {
-	return q.accept.MatchString(e.Server + " : " + strings.Join(find.Split(e.Name), " "))
 }
 
 // TestJudged: S7, the questions people ask, against the corpus. The half that
 // was not looked at while the ranking was made must reach the same.
 func TestJudged(t *testing.T) {
-	x := find.New(corpus(t))
+	x := find.New(judged.Corpus(t))
 	for _, half := range []struct {
 		name string
 		held bool
 	}{{"trained", false}, {"held-out", true}} {
 		t.Run(half.name, func(t *testing.T) {
 			asked, found, reciprocal := 0, 0, 0.0
-			for _, q := range questions(t) {
-				if q.held != half.held {
+			for _, q := range judged.Questions(t) {
+				if q.HeldOut != half.held {
 					continue
 				}
 				asked++
-				rank := q.rank(x.Search(find.Query{Text: q.text, Max: 10}).Hits)
+				rank := q.Rank(entries(x.Search(find.Query{Text: q.Text, Max: 10}).Hits))
 				if rank > 0 {
 					reciprocal += 1 / float64(rank)
 				}
@@ -94,15 +49,10 @@ func TestJudged(t *testing.T) {
 	}
 }
 
-// rank returns the place of the first acceptable hit, from 1; 0 is none.
-func (q question) rank(hits []find.Hit) int {
-	return 1 + slices.IndexFunc(hits, func(h find.Hit) bool { return q.accepts(h.Tool) })
-}
-
 // TestExactNames: S7, every tool of the corpus is found first under its name, and
 // alone first under server/name.
 func TestExactNames(t *testing.T) {
-	tools := corpus(t)
+	tools := judged.Corpus(t)
 	x := find.New(tools)
 	for i := range tools {
 		e := &tools[i]
@@ -116,29 +66,25 @@ func TestExactNames(t *testing.T) {
 	}
 }
 
-// TestUnrelated: what is not there is not found. Eight servers are asked
-// questions that none of their tools answers.
+// TestUnrelated: what is not there is not found.
 func TestUnrelated(t *testing.T) {
 	servers := map[string][]annotary.Entry{}
-	for _, e := range corpus(t) {
+	for _, e := range judged.Corpus(t) {
 		servers[e.Server] = append(servers[e.Server], e)
 	}
 	asked, silent := 0, 0
-	for _, name := range []string{
-		"mcp-server-filesystem", "time-mcp", "postgres-mcp-server", "mcp-server-kubernetes",
-		"@cocal/google-calendar-mcp", "mcp-git", "yahoo-finance-mcp", "@modelcontextprotocol/server-slack",
-	} {
+	for _, name := range judged.Unrelated {
 		tools := servers[name]
 		if len(tools) == 0 {
 			t.Fatalf("the corpus has no %s", name)
 		}
 		x := find.New(tools)
-		for _, q := range questions(t) {
-			if slices.ContainsFunc(tools, func(e annotary.Entry) bool { return q.accepts(&e) }) {
+		for _, q := range judged.Questions(t) {
+			if slices.ContainsFunc(tools, func(e annotary.Entry) bool { return q.Accepts(&e) }) {
 				continue
 			}
 			asked++
-			if len(x.Search(find.Query{Text: q.text}).Hits) == 0 {
+			if len(x.Search(find.Query{Text: q.Text}).Hits) == 0 {
 				silent++
 			}
 		}
