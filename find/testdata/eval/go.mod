@@ -1,4 +1,4 @@
-module github.com/annotary/annotary/find/eval
+module github.com/annotary/annotary/find/testdata/eval
 
 go 1.26.0
 
@@ -37,4 +37,4 @@ require (
 	google.golang.org/protobuf v1.36.6 // indirect
 )
 
-replace github.com/annotary/annotary => ../..
+replace github.com/annotary/annotary => ../../..
