@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -68,19 +69,22 @@ func npmFolder() (string, error) {
 	return filepath.Abs(filepath.Join(dir, "node_modules"))
 }
 
-// condition knows [npm]: whether the npm packages are installed. In CI they
-// must be, so that a script cannot be skipped there unseen.
+// condition knows [npm]: the npm packages are installed, and [have:PROGRAM]. In
+// CI they must be, so that nothing is skipped there unseen.
 func condition(name string) (bool, error) {
-	if name != "npm" {
+	var err error
+	if program, ok := strings.CutPrefix(name, "have:"); ok {
+		_, err = exec.LookPath(program)
+	} else if name == "npm" {
+		var npm string
+		if npm, err = npmFolder(); err == nil {
+			_, err = os.Stat(nodeIn(npm))
+		}
+	} else {
 		return false, fmt.Errorf("unknown condition %q", name)
 	}
-	npm, err := npmFolder()
-	if err != nil {
-		return false, err
-	}
-	_, err = os.Stat(nodeIn(npm))
 	if err != nil && os.Getenv("CI") != "" {
-		return false, fmt.Errorf("npm packages are missing: .ci/setup must install them: %w", err)
+		return false, fmt.Errorf("%s is missing: .ci/setup must install it: %w", name, err)
 	}
 	return err == nil, nil
 }
