@@ -20,7 +20,7 @@ func WriteTable(w io.Writer, r *Report, src Source) error {
 	if groups := grouped(r.Findings); len(groups) > 0 {
 		b.WriteString("SEVERITY RULE\n")
 		for _, g := range groups {
-			g.write(&b)
+			g.write(&b, r.Profile)
 		}
 		b.WriteByte('\n')
 	}
@@ -59,7 +59,8 @@ func grouped(findings []Finding) []group {
 	return groups
 }
 
-func (g *group) write(b *strings.Builder) {
+// write writes the group, with the vendor's demand under a vendor's profile.
+func (g *group) write(b *strings.Builder, p Profile) {
 	fmt.Fprintf(b, "%-*s%s\n", tableIndent, g.Severity, g.Rule)
 	line := func(s string) {
 		fmt.Fprintf(b, "%*s%s\n", tableIndent, "", wrap(Printable(s), tableWidth-tableIndent, tableIndent))
@@ -73,6 +74,9 @@ func (g *group) write(b *strings.Builder) {
 		line("evidence: " + g.Evidence)
 	}
 	line("fix: " + g.Fix)
+	if p == Anthropic || p == OpenAI {
+		line("why: " + g.Demand)
+	}
 }
 
 // names lists the tools; of many, the first few.
