@@ -93,7 +93,8 @@ func TestShownIsTrue(t *testing.T) {
 		if got[annotary.ReadOnly] {
 			reads++
 			from := tool.Hints[annotary.ReadOnly].From
-			if got[annotary.Destructive] || !got[annotary.Idempotent] || (from != annotary.FromOperator && !(from == annotary.FromDeclared && stance.Believe)) {
+			vouched := from == annotary.FromOperator || (from == annotary.FromDeclared && stance.Believe)
+			if got[annotary.Destructive] || !got[annotary.Idempotent] || !vouched {
 				t.Fatalf("a read-only tool is not consistent or not vouched for (%v): %s", from, tool.Shown)
 			}
 		}

@@ -1,6 +1,9 @@
 package strict
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // Set returns raw with the member that names lead to holding value, and every
 // other byte as it was. Objects on the way that are missing are made; a value on
@@ -17,23 +20,12 @@ func Set(raw, value Raw, names ...string) Raw {
 			return slices.Concat(raw[:at.From], Set(at.Of(raw), value, names[1:]...), raw[at.To:])
 		}
 	}
-	end := lastBrace(raw)
+	end := bytes.LastIndexByte(raw, '}')
 	comma := []byte(",")
 	if isEmptyObject(raw) {
 		comma = nil
 	}
 	return slices.Concat(raw[:end], comma, Quote(names[0]), []byte(":"), Set(nil, value, names[1:]...), raw[end:])
-}
-
-// lastBrace returns where the object's closing brace stands. White space may
-// follow it.
-func lastBrace(raw Raw) int {
-	for i := len(raw) - 1; i >= 0; i-- {
-		if raw[i] == '}' {
-			return i
-		}
-	}
-	return len(raw)
 }
 
 func isEmptyObject(raw Raw) bool {

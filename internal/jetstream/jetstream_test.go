@@ -1,0 +1,273 @@
+package jetstream_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/jetstream"
+	"github.com/annotary/annotary/internal/storetest"
+)
+
+func open(t testing.TB, o jetstream.Options) *jetstream.Engine {
+	t.Helper()
+	e, err := jetstream.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// suite runs the contract of the stores on one engine; each test gets a bucket
+// or log of its own.
+func suite(t *testing.T, e *jetstream.Engine) {
+	var n int
+	var mu sync.Mutex
+	next := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		n++
+		return fmt.Sprintf("test%d", n)
+	}
+	storetest.RunBucket(t, func(t *testing.T) storetest.Bucket {
+		b, made, err := e.Bucket(t.Context(), next(), jetstream.BucketOptions{})
+		if err != nil || !made {
+			t.Fatal(made, err)
+		}
+		return b
+	})
+	storetest.RunLog(t, func(t *testing.T) storetest.Log {
+		l, err := e.Log(t.Context(), next(), "epoch", jetstream.LogOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(l.Close)
+		return l
+	})
+}
+
+func TestEmbedded(t *testing.T) {
+	suite(t, open(t, jetstream.Options{Dir: t.TempDir()}))
+}
+
+func TestThreeServers(t *testing.T) {
+	suite(t, open(t, jetstream.Options{URL: cluster(t), Deadline: 20 * time.Second}))
+}
+
+// cluster starts three servers with routes on loopback and returns their URLs.
+func cluster(t *testing.T) string {
+	t.Helper()
+	ports := freePorts(t, 3)
+	var routes []*url.URL
+	for _, p := range ports {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", p)})
+	}
+	servers := make([]*server.Server, len(ports))
+	for i, port := range ports {
+		s, err := server.NewServer(&server.Options{
+			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true,
+			JetStream: true, StoreDir: t.TempDir(), SyncAlways: true,
+			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: port}, Routes: routes,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Start()
+		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+		servers[i] = s
+	}
+	var urls []string
+	for _, s := range servers {
+		if !s.ReadyForConnections(30 * time.Second) {
+			t.Fatal("a server of the cluster does not start")
+		}
+		urls = append(urls, s.ClientURL())
+	}
+	for deadline := time.Now().Add(30 * time.Second); !hasLeader(servers); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the cluster elects no leader")
+		}
+	}
+	return strings.Join(urls, ",")
+}
+
+func hasLeader(servers []*server.Server) bool {
+	return slices.ContainsFunc(servers, (*server.Server).JetStreamIsLeader)
+}
+
+// freePorts returns ports that were free a moment ago.
+func freePorts(t *testing.T, n int) []int {
+	t.Helper()
+	ports := make([]int, n)
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+	}
+	return ports
+}
+
+func TestNoPort(t *testing.T) {
+	before := listening(t)
+	open(t, jetstream.Options{Dir: t.TempDir()})
+	if after := listening(t); after != before {
+		t.Errorf("%d sockets listen, %d did before", after, before)
+	}
+}
+
+// listening counts the TCP sockets of this machine that listen.
+func listening(t *testing.T) int {
+	t.Helper()
+	n := 0
+	for _, file := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inodes := ownSockets(t)
+		for line := range strings.Lines(string(text)) {
+			f := strings.Fields(line)
+			if len(f) > 9 && f[3] == "0A" && inodes[f[9]] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func ownSockets(t *testing.T) map[string]bool {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{}
+	for _, fd := range fds {
+		if link, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil {
+			if inode, ok := strings.CutPrefix(link, "socket:["); ok {
+				out[strings.TrimSuffix(inode, "]")] = true
+			}
+		}
+	}
+	return out
+}
+
+func TestSecondEngineIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	open(t, jetstream.Options{Dir: dir})
+	_, err := jetstream.Open(t.Context(), jetstream.Options{Dir: dir})
+	if annotary.CodeOf(err) != annotary.CodeStore || !strings.Contains(err.Error(), fmt.Sprintf("process %d", os.Getpid())) {
+		t.Errorf("a second engine in one folder: %v", err)
+	}
+}
+
+func TestSurvivesRestart(t *testing.T) {
+	dir := t.TempDir()
+	ctx := t.Context()
+	e, err := jetstream.Open(ctx, jetstream.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := e.Bucket(ctx, "kept", jetstream.BucketOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rev, err := b.Swap(ctx, "k", []byte("v"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	e = open(t, jetstream.Options{Dir: dir})
+	b, made, err := e.Bucket(ctx, "kept", jetstream.BucketOptions{})
+	if err != nil || made {
+		t.Fatalf("the bucket was made again: %v, %v", made, err)
+	}
+	if v, again, err := b.Get(ctx, "k"); string(v) != "v" || again != rev || err != nil {
+		t.Errorf("after a restart: %q, %d, %v", v, again, err)
+	}
+}
+
+func TestFullLogRefuses(t *testing.T) {
+	e := open(t, jetstream.Options{Dir: t.TempDir()})
+	l, err := e.Log(t.Context(), "small", "epoch", jetstream.LogOptions{MaxBytes: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	line := []byte(strings.Repeat("x", 1000))
+	var refused error
+	for range 10 {
+		if refused = l.Append(t.Context(), line); refused != nil {
+			break
+		}
+	}
+	if annotary.CodeOf(refused) != annotary.CodeStore {
+		t.Errorf("a full log says %v", refused)
+	}
+}
+
+func TestLostStore(t *testing.T) {
+	e, err := jetstream.Open(t.Context(), jetstream.Options{Dir: t.TempDir(), Deadline: 300 * time.Millisecond, Silence: 500 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := e.Bucket(t.Context(), "b", jetstream.BucketOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Lost() {
+		t.Error("lost at once")
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	_, err = b.Swap(context.Background(), "k", nil, 0)
+	if annotary.CodeOf(err) != annotary.CodeStore || time.Since(start) > 2*time.Second {
+		t.Errorf("a lost store says %v after %v", err, time.Since(start))
+	}
+	time.Sleep(600 * time.Millisecond)
+	if !e.Lost() {
+		t.Error("not lost after its silence")
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	e := open(b, jetstream.Options{Dir: b.TempDir()})
+	l, err := e.Log(b.Context(), "bench", "epoch", jetstream.LogOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	line := []byte(strings.Repeat("x", 500))
+	b.SetParallelism(128)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if err := l.Append(context.Background(), line); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "entries/s")
+}

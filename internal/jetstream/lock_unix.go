@@ -1,0 +1,32 @@
+//go:build unix
+
+package jetstream
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/annotary/annotary"
+)
+
+// lock takes the folder for this process. Two engines on one folder would
+// destroy each other's files; the kernel lets go when the holder dies.
+func lock(path string) (unlock func() error, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, unavailable("the folder for state cannot be locked", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		holder, _ := os.ReadFile(path) // only to say who; the lock is what counts
+		f.Close()
+		return nil, annotary.E(annotary.CodeStore, fmt.Sprintf("another annotary (process %s) keeps its state in this folder", strings.TrimSpace(string(holder))), err).
+			WithHint("stop it, or give this one another data folder")
+	}
+	err = f.Truncate(0)
+	_, writeErr := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return f.Close, errors.Join(err, writeErr)
+}
