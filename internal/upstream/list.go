@@ -45,11 +45,13 @@ func explain(ctx context.Context, t Target, opts Options, err error) error {
 	}
 	switch {
 	case errors.Is(err, ErrLogin):
-		return annotary.E(annotary.CodeConnect, fmt.Sprintf("%s wants a login", name), err)
+		return annotary.E(annotary.CodeConnect, fmt.Sprintf("%s wants a login", name), err).WithHint(hint(err))
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return annotary.E(annotary.CodeConnect, fmt.Sprintf("%s did not answer within %s", name, opts.Timeout), err)
+		return annotary.E(annotary.CodeConnect, fmt.Sprintf("%s did not answer within %s", name, opts.Timeout), err).
+			WithHint(hint(ctx.Err()))
 	default:
-		return annotary.E(annotary.CodeConnect, fmt.Sprintf("%s could not be asked for its tools: %v", name, err), err)
+		return annotary.E(annotary.CodeConnect, fmt.Sprintf("%s could not be asked for its tools: %v", name, err), err).
+			WithHint(hint(err))
 	}
 }
 

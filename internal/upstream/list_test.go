@@ -160,6 +160,9 @@ func TestList_refused(t *testing.T) {
 			if annotary.CodeOf(err) != annotary.CodeConnect || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
+			if e, ok := errors.AsType[*annotary.Error](err); !ok || e.Hint == "" {
+				t.Error("it says nothing that would help")
+			}
 			if errors.Is(err, ErrLogin) != tt.login {
 				t.Errorf("ErrLogin: got %v, want %v", !tt.login, tt.login)
 			}
