@@ -95,6 +95,15 @@ func TestSearch_Nothing(t *testing.T) {
 	}
 }
 
+// TestSearch_Subject: in a small catalogue its subject is in every tool, and
+// still is what people ask by.
+func TestSearch_Subject(t *testing.T) {
+	x := find.New(catalogue()[10:])
+	if got := names(x.Search(find.Query{Text: "save a note"}).Hits); len(got) != 3 {
+		t.Errorf("got %q, want all three", got)
+	}
+}
+
 func TestSearch_List(t *testing.T) {
 	small, large := catalogue(), catalogue()
 	for i := range find.SmallList {

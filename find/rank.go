@@ -21,6 +21,9 @@ const (
 	// amplyCovered is how much it must match if no telling word of it stands
 	// where a server says what the tool is for.
 	amplyCovered = 0.6
+	// contentShare is the least a telling word weighs in coverage,
+	// genericShare the most a generic one does.
+	contentShare, genericShare = 2, 1
 	// coverageShare is how much of the score depends on coverage.
 	coverageShare = 0.6
 	// nameBonus rewards a tool whose name is the question and nothing more.
@@ -37,7 +40,8 @@ type term struct {
 	word    string // as it was written
 	stem    string
 	idf     float32
-	content bool // not one of the generic words
+	share   float32 // its weight in coverage
+	content bool    // not one of the generic words
 }
 
 // An alternative is a word that answers one or two terms of the question.
@@ -108,10 +112,22 @@ func (x *Index) terms(text string) []term {
 		}
 		s := stem(w)
 		if !slices.ContainsFunc(terms, func(t term) bool { return t.stem == s }) {
-			terms = append(terms, term{word: w, stem: s, idf: x.idf(s), content: !generic[s]})
+			terms = append(terms, x.term(w, s))
 		}
 	}
 	return terms
+}
+
+// term weighs one word. Coverage weighs it too, but not by rarity alone: in a
+// small catalogue the very subject of it, the note of a notes server, is in every
+// tool, and a verb nobody used must not outweigh it.
+func (x *Index) term(word, stem string) term {
+	t := term{word: word, stem: stem, idf: x.idf(stem), content: !generic[stem]}
+	t.share = min(t.idf, genericShare)
+	if t.content {
+		t.share = max(t.idf, contentShare)
+	}
+	return t
 }
 
 // idf says how much a word tells: the fewer tools have it, the more. A word that
@@ -210,9 +226,9 @@ func (s *scratch) add(a alternative, terms []term) {
 		if r.terms == 0 {
 			s.touched = append(s.touched, p.tool)
 		}
-		idf := weight(terms, fresh)
+		idf, share := weight(terms, fresh)
 		r.score += a.worth * idf * p.weight
-		r.cover += a.share * idf
+		r.cover += a.share * share
 		r.terms |= fresh
 		if p.counts[fieldName] > 0 {
 			r.name |= fresh
@@ -223,22 +239,23 @@ func (s *scratch) add(a alternative, terms []term) {
 	}
 }
 
-// weight sums the weight of some terms.
-func weight(terms []term, mask uint32) float32 {
-	var sum float32
+// weight sums the weights of some terms, in the score and in coverage.
+func weight(terms []term, mask uint32) (idf, share float32) {
 	for ; mask != 0; mask &= mask - 1 {
-		sum += terms[bits.TrailingZeros32(mask)].idf
+		t := &terms[bits.TrailingZeros32(mask)]
+		idf, share = idf+t.idf, share+t.share
 	}
-	return sum
+	return idf, share
 }
 
 // score returns a tool's score and whether it fits the question: it matches
 // enough of it, and not only words that every other tool has too.
 func (s *scratch) score(i uint32, terms []term, parts uint8) (float32, bool) {
 	r := &s.tools[i]
-	total := weight(terms, uint32(1)<<len(terms)-1)
-	coverage := r.cover / total
-	exactness := min(1, float32(bits.OnesCount32(r.name))/float32(max(1, parts))) * weight(terms, r.name) / total
+	total, whole := weight(terms, uint32(1)<<len(terms)-1)
+	named, _ := weight(terms, r.name)
+	coverage := r.cover / whole
+	exactness := min(1, float32(bits.OnesCount32(r.name))/float32(max(1, parts))) * named / total
 	score := r.score * (1 - coverageShare + coverageShare*coverage) * (1 + nameBonus*exactness)
 	fits := coverage >= minCoverage && says(r.lead, terms) || coverage >= amplyCovered && says(r.terms, terms)
 	return score, fits

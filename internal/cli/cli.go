@@ -91,6 +91,8 @@ func newRootCmd(s *Streams) *cobra.Command {
 	root.AddCommand(newCompletionCmd(s))
 	root.AddCommand(newLintCmd(s))
 	root.AddCommand(newToolsCmd(s))
+	root.AddCommand(newFindCmd(s))
+	root.AddCommand(newPromptCmd(s))
 	root.AddCommand(newServeCmd(s))
 	root.AddCommand(newVersionCmd(s))
 	addGroups(root)

@@ -39,9 +39,15 @@ func oneTarget(cmd *cobra.Command, args []string) (target, error) {
 
 // manyTargets reads the arguments of a command that looks at several.
 func manyTargets(cmd *cobra.Command, args []string) ([]target, error) {
+	return targetsAfter(cmd, args, 0)
+}
+
+// targetsAfter reads the targets behind the first n arguments.
+func targetsAfter(cmd *cobra.Command, args []string, n int) ([]target, error) {
+	args = args[n:]
 	var command []string
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-		args, command = args[:dash], args[dash:]
+		args, command = args[:dash-n], args[dash-n:]
 		if len(command) == 0 {
 			return nil, usageError(cmd, fmt.Errorf("no command after --"))
 		}
