@@ -51,7 +51,7 @@ var destructiveRules = []destructiveRule{
 var unmistakable = wordSet("delete destroy drop wipe erase truncate")
 
 func (r *reading) deletes() string {
-	if unmistakable[r.verb] && !lexicon[r.prose.lead].kind.reads() {
+	if unmistakable[r.verb] && !lexicon[r.prose.lead].kind.reads() && r.lasts(r.verb) {
 		return r.nameSays()
 	}
 	return ""

@@ -63,14 +63,15 @@ const unsure = annotary.ContradictionConfidence - 0.01
 func (r *reading) veto() verdict {
 	verb := lexicon[r.verb]
 	if value := r.writingMode(); value != "" {
-		return verdict{annotary.No, r.sure(deletesOrWrites[splitName(value)[0]] && !verb.kind.reads()), "one of the actions it can be told is '" + value + "'"}
+		does := splitName(value)[0]
+		return verdict{annotary.No, r.sure(deletesOrWrites[does] && !verb.kind.reads() && r.lasts(does)), "one of the actions it can be told is '" + value + "'"}
 	}
 	if j := lexicon[r.joined]; j.kind.writes() {
 		return verdict{annotary.No, 0.85, "its name joins the verb '" + r.joined + "', which " + deeds[j.kind]}
 	}
 	if verb.kind.writes() && (verb.rank == firm || r.at == 0 && sureAtFirst[r.verb]) {
 		agrees := lexicon[r.prose.lead].kind == verb.kind || len(r.prose.words) == 0
-		return verdict{annotary.No, r.sure(deletesOrWrites[r.verb] && agrees), r.nameSays()}
+		return verdict{annotary.No, r.sure(deletesOrWrites[r.verb] && agrees && r.lasts(r.verb)), r.nameSays()}
 	}
 	for _, p := range r.params {
 		if p.role() == callback {

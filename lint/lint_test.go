@@ -56,6 +56,8 @@ var examples = []struct {
 		bad: []string{
 			`{"name":"delete_user","description":"Delete a user.","annotations":{"readOnlyHint":true}}`,
 			`{"name":"drop_table","description":"Drops a table and all its rows. Cannot be undone.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"create_user","description":"Create a user.","annotations":{"readOnlyHint":true}},{"name":"list_users"}`,
+			`{"name":"manage","inputSchema":{"properties":{"id":{"type":"string"},"action":{"enum":["delete"]}}},"annotations":{"readOnlyHint":true}}`,
 		},
 		good: []string{
 			`{"name":"delete_user","description":"Delete a user.","annotations":{"readOnlyHint":false}}`,
@@ -64,6 +66,14 @@ var examples = []struct {
 			`{"name":"terraform_module_details","description":"Details of a module.","annotations":{"readOnlyHint":true}}`,
 			`{"name":"get_message","description":"Read one message.","annotations":{"readOnlyHint":true}}`,
 			`{"name":"run_tests","description":"Run the test suite.","annotations":{"readOnlyHint":true}}`, // a doubt only
+			// Verbs of writing that leave nothing behind.
+			`{"name":"add","description":"Add two numbers.","inputSchema":{"properties":{"a":{"type":"number"}}},"annotations":{"readOnlyHint":true}}`,
+			`{"name":"replace_text","description":"Replace text in a string.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"remove_duplicates","description":"Remove duplicates from a list.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"create_uuid","description":"Create a UUID.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"write_haiku","description":"Write a haiku.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"truncate_text","description":"Truncate a text.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"drop_rate","description":"Drop rate of an item.","annotations":{"readOnlyHint":true}}`,
 		},
 	},
 	{
