@@ -358,3 +358,79 @@ func TestServer_Line(t *testing.T) {
 		}
 	}
 }
+
+// FuzzFind reads what a stranger put into every configuration. No reader may
+// panic, and what it returns can be shown.
+func FuzzFind(f *testing.F) {
+	for _, seed := range []string{claudeJSON, desktopJSON, cursorJSON, vscodeJSON, codexTOML, `{"mcpServers":{"a":{"url":"%zz?a=b"}}}`} {
+		f.Add([]byte(seed))
+	}
+	p := Place{Home: "/home/me", Project: "/home/me/work", Getenv: func(string) (string, bool) { return "${x}", true }}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		for _, src := range sources(&p) {
+			servers, _ := src.read(raw)
+			for i := range servers {
+				servers[i].complete(&p, src)
+				if servers[i].Line() == "" {
+					t.Errorf("%+v has no line", servers[i])
+				}
+			}
+			Distinct(servers)
+		}
+	})
+}
+
+func TestServer_Typed(t *testing.T) {
+	tests := []struct {
+		name, entry string
+		want        []string
+	}{
+		{"command", `{"command": "x", "args": ["a b"]}`, []string{"x", "a b"}},
+		{"address", `{"url": "https://x.example/mcp"}`, []string{"https://x.example/mcp"}},
+		{"variables", `{"command": "x", "env": {"A": "1"}}`, nil},
+		{"headers", `{"url": "https://x.example/mcp", "headers": {"A": "1"}}`, nil},
+		{"secret-argument", `{"command": "x", "args": ["--token=abc"]}`, nil},
+		{"secret-address", `{"url": "https://x.example/mcp?key=abc"}`, nil},
+		{"unset", `{"command": "x", "args": ["${UNSET}"]}`, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := home(t, map[string]string{".claude.json": `{"mcpServers": {"s": ` + tt.entry + `}}`})
+			if got := Find(Place{Home: h}).Servers[0].Typed(); !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestLaunch_Environment(t *testing.T) {
+	ours := []string{"PATH=/bin", "SECRET=ours", "A=ours"}
+	own := NewVars(map[string]string{"A": "own"})
+	tests := []struct {
+		name    string
+		inherit []string
+		want    map[string]string
+	}{
+		{"all", inheritAll, map[string]string{"PATH": "/bin", "SECRET": "ours", "A": "own"}},
+		{"few", inheritFew, map[string]string{"PATH": "/bin", "A": "own"}},
+	}
+	for _, tt := range tests {
+		l := Launch{Env: own, Inherit: tt.inherit}
+		if diff := cmp.Diff(tt.want, l.Environment(ours)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestProjectAt(t *testing.T) {
+	h := home(t, map[string]string{
+		"repo/.git/HEAD": "", "repo/a/b/x": "", "repo/sub/.mcp.json": "{}", "repo/sub/c/x": "", "plain/d/x": "", ".git/HEAD": "",
+	})
+	for folder, want := range map[string]string{
+		"repo": "repo", "repo/a/b": "repo", "repo/sub/c": "repo/sub", "plain/d": "plain/d", "": "",
+	} {
+		if got := ProjectAt(filepath.Join(h, folder), h); got != filepath.Join(h, want) {
+			t.Errorf("%s: got %s, want %s", folder, got, want)
+		}
+	}
+}

@@ -130,7 +130,7 @@ func readMap(raw strict.Raw) ([]Server, error) {
 
 // readJSON returns the document, comments and trailing commas taken out.
 func readJSON(raw []byte) (strict.Raw, error) {
-	doc := Plain(raw)
+	doc := strict.Plain(raw)
 	if err := strict.Check(doc, strict.Limits{Bytes: maxFile}); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/annotary/annotary/internal/clients"
 	"github.com/annotary/annotary/internal/strict"
 )
 
@@ -13,7 +12,7 @@ import (
 // servers (VS Code) become our servers. Comments and trailing commas, which
 // editors allow in such files, are allowed.
 func (d *decoder) clientDocument(src []byte) *yaml.Node {
-	plain := clients.Plain(src)
+	plain := strict.Plain(src)
 	if err := strict.Check(plain, strict.Limits{}); err != nil {
 		d.add(0, 0, "", "%v", err)
 		return nil

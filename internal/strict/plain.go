@@ -1,11 +1,11 @@
-package clients
+package strict
 
 import "bytes"
 
 // Plain turns JSON as editors write it into JSON: comments, commas before a
 // closing bracket and a byte order mark become spaces. Every other byte keeps
 // its place, so an error still points to where a person will look. What is
-// JSON already comes back unchanged.
+// JSON already comes back unchanged. Nothing is checked: that is [Check]'s part.
 func Plain(raw []byte) []byte {
 	out := bytes.Clone(raw)
 	if bytes.HasPrefix(out, []byte("\xEF\xBB\xBF")) {
@@ -15,7 +15,7 @@ func Plain(raw []byte) []byte {
 	for i := 0; i < len(out); {
 		switch c := out[i]; {
 		case c == '"':
-			i, comma = afterString(out, i), -1
+			i, comma = skipString(out, i), -1
 		case c == '/':
 			end := afterComment(out, i)
 			if end == i { // a stray slash: the reader will complain
@@ -38,19 +38,6 @@ func Plain(raw []byte) []byte {
 		}
 	}
 	return out
-}
-
-// afterString returns the index after the string that begins at i.
-func afterString(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(b)
 }
 
 // afterComment returns the index after the comment that begins at i, or i if
