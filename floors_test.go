@@ -30,7 +30,7 @@ var floors = [][]string{
 	{"internal/gateway", "internal/verify", "internal/pins", "internal/storetest", "internal/scan", "tool/tooltest", "tool/toolpg"},
 	{"internal/jetstream", "internal/memory", "internal/wire", "internal/api", "internal/console", "internal/config", "internal/export"},
 	{"internal/cli"},
-	{"cmd/annotary", "conformance/bench", "conformance/client"},
+	{"examples/askfirst", "cmd/annotary", "conformance/bench", "conformance/client"},
 }
 
 // onlyIn says which packages may import a dependency, and why nobody else.
