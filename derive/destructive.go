@@ -107,7 +107,7 @@ var losses = wordSet("permanently irreversible irreversibly irrevocably undone u
 
 func (r *reading) admitsLoss() string {
 	for _, v := range slices.Concat(r.prose.later, r.prose.also) {
-		if lexicon[v].kind == destroy && deletesOrWrites[v] {
+		if lexicon[v].kind == destroy && plainStates[v] {
 			return "its description also states that it does '" + v + "'"
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/strict"
 )
 
 // A reading is what a definition says, before anything is concluded from it.
@@ -46,18 +47,29 @@ func read(tools []annotary.Tool) []reading {
 		r.verb, r.at = server.findAction(tools[i].Name, r.words)
 		r.joined = joinedVerb(r.words)
 		r.kind = lexicon[r.verb].kind
-		title := server.step(splitName(tools[i].Title))
-		r.titleVerb, _ = server.findVerb(title)
+		r.titleVerb, _ = server.findVerb(server.step(splitName(titleOf(&tools[i]))))
 		r.prose = readProse(tools[i].Description)
 		r.params = readParams(tools[i].Input)
 		r.readModes()
 		if r.kind.reads() {
 			reads++
 		}
-		server.tools[r.verb+" "+r.object()] = tools[i].Name
+		if key := r.verb + " " + r.object(); server.tools[key] == "" || tools[i].Name < server.tools[key] {
+			server.tools[key] = tools[i].Name
+		}
 	}
 	server.reads = float64(reads) / float64(max(1, len(tools)))
 	return readings
+}
+
+// titleOf returns the title that is not an annotation. ParseTool falls back to
+// the one in annotations, which is the server's own account of its tool.
+func titleOf(t *annotary.Tool) string {
+	if t.Raw == nil {
+		return t.Title
+	}
+	title, _ := strict.Text(strict.Get(t.Raw, "title"))
+	return title
 }
 
 func readServer(names [][]string) *serverReading {

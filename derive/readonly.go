@@ -11,7 +11,10 @@ import (
 const (
 	// readOnlyFrom is the probability from which a tool is called read-only,
 	// set where few that write are (see docs/derivation.md).
-	readOnlyFrom = 0.72
+	readOnlyFrom = 0.7
+	// readOnlyFromUnclear is the same where the verb may well keep or start
+	// something: analyze, scan, generate, export.
+	readOnlyFromUnclear = 0.8
 	// ownFrom is the probability that all but the description must give: a
 	// description may confirm, not convince. Where the name has no verb it
 	// must be likelier than not.
@@ -35,23 +38,34 @@ func (r *reading) judgeReadOnly(m model) verdict {
 		return v
 	}
 	sc := m.score(r.features())
-	reads, own := r.speaksForReading(), ownFrom
-	if r.verb == "" {
-		own = ownFromNoVerb
-	}
+	from, own := r.bars()
+	reads := r.speaksForReading()
 	switch {
-	case sc.p >= readOnlyFrom && sc.own >= own && reads != "":
+	case sc.p >= from && sc.own >= own && reads != "":
 		if lexicon[r.prose.lead].kind.reads() && r.verb != "" {
 			reads += ", and its description agrees"
 		}
 		return verdict{annotary.Yes, math.Min(sc.p, 0.99), reads}
 	case sc.p < writesBelow:
 		return verdict{annotary.No, math.Min(1-sc.p, unsure), r.speaksForWriting(sc.con)}
-	case sc.p >= readOnlyFrom && lexicon[r.prose.lead].kind.reads():
+	case sc.p >= from && lexicon[r.prose.lead].kind.reads():
 		return verdict{annotary.Unknown, 0, "its description says that it reads, and a description alone is not enough"}
 	default:
 		return verdict{annotary.Unknown, 0, r.leavesOpen()}
 	}
+}
+
+// bars returns what the probability of reading must reach, with and without
+// the description.
+func (r *reading) bars() (from, own float64) {
+	from, own = readOnlyFrom, ownFrom
+	if r.kind == probe || r.kind == produce {
+		from = readOnlyFromUnclear
+	}
+	if r.verb == "" {
+		own = ownFromNoVerb
+	}
+	return from, own
 }
 
 // unsure is the most confidence that weighing alone can give a dangerous
@@ -64,14 +78,15 @@ func (r *reading) veto() verdict {
 	verb := lexicon[r.verb]
 	if value := r.writingMode(); value != "" {
 		does := splitName(value)[0]
-		return verdict{annotary.No, r.sure(deletesOrWrites[does] && !verb.kind.reads() && r.lasts(does)), "one of the actions it can be told is '" + value + "'"}
+		good := plainWrites[does] && !verb.kind.reads() && r.lasts(does)
+		return verdict{annotary.No, sure(good), "one of the actions it can be told is '" + value + "'"}
 	}
 	if j := lexicon[r.joined]; j.kind.writes() {
 		return verdict{annotary.No, 0.85, "its name joins the verb '" + r.joined + "', which " + deeds[j.kind]}
 	}
 	if verb.kind.writes() && (verb.rank == firm || r.at == 0 && sureAtFirst[r.verb]) {
 		agrees := lexicon[r.prose.lead].kind == verb.kind || len(r.prose.words) == 0
-		return verdict{annotary.No, r.sure(deletesOrWrites[r.verb] && agrees && r.lasts(r.verb)), r.nameSays()}
+		return verdict{annotary.No, sure(plainWrites[r.verb] && agrees && r.lasts(r.verb)), r.nameSays()}
 	}
 	for _, p := range r.params {
 		if p.role() == callback {
@@ -84,7 +99,7 @@ func (r *reading) veto() verdict {
 // vetoByProse lets a description speak against reading.
 func (r *reading) vetoByProse() verdict {
 	for _, v := range slices.Concat(r.prose.later, r.prose.also) {
-		if deletesOrWrites[v] {
+		if plainStates[v] {
 			return verdict{annotary.No, 0.8, "its description also states that it does '" + v + "', which " + deeds[lexicon[v].kind]}
 		}
 	}
@@ -96,13 +111,18 @@ func (r *reading) vetoByProse() verdict {
 	return verdict{}
 }
 
-// deletesOrWrites are verbs nobody uses for reading.
-var deletesOrWrites = wordSet("create update delete destroy drop purge wipe erase truncate remove insert send publish upload " +
-	"rename cancel clear edit write save upsert overwrite replace modify mark register trigger start add")
+var (
+	// plainWrites are verbs nobody uses for reading.
+	plainWrites = wordSet("create update delete destroy drop purge wipe erase truncate remove insert send publish upload " +
+		"rename cancel clear edit write save upsert overwrite modify")
+	// plainStates are verbs by which a sentence says that something is changed.
+	plainStates = wordSet("create delete destroy drop purge wipe erase truncate remove insert send publish upload rename " +
+		"cancel clear write save upsert overwrite modify mark register trigger start add")
+)
 
 // sure returns the confidence of a contradiction if the evidence is that good.
-func (r *reading) sure(plain bool) float64 {
-	if plain {
+func sure(good bool) float64 {
+	if good {
 		return 0.96
 	}
 	return 0.85
