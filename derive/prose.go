@@ -14,6 +14,7 @@ type prose struct {
 	words   []string // lower case, at most maxProse
 	opening string   // the word the first sentence begins with
 	lead    string   // the verb it begins with
+	direct  bool     // nothing stands before that verb
 	verbs   []string // further verbs that share its place: "list, create or close"
 	also    []string // those of them that state what is done: "lists users and deletes …"
 	later   []string // verbs that begin later sentences and state what is done
@@ -38,6 +39,7 @@ func readProse(text string) prose {
 		p.readSentence(tokens[from:to], sentence == 0)
 		from = to
 	}
+	p.words = make([]string, 0, len(tokens))
 	for _, t := range tokens {
 		p.words = append(p.words, t.word)
 	}
@@ -62,7 +64,7 @@ func (p *prose) readSentence(tokens []token, first bool) {
 	case !first:
 		return
 	}
-	p.opening, p.lead = tokens[i].word, lead
+	p.opening, p.lead, p.direct = tokens[i].word, lead, i == 0
 	for j := i + 1; j < len(tokens); j++ {
 		v, ok := verbAt(tokens, j)
 		if !ok || !joins(tokens[j-1]) {
@@ -102,7 +104,7 @@ type token struct {
 
 // tokenize returns the first words of a text in lower case.
 func tokenize(text string) []token {
-	var tokens []token
+	tokens := make([]token, 0, min(maxProse, len(text)/5+1))
 	for text != "" && len(tokens) < maxProse {
 		start := strings.IndexFunc(text, inWord)
 		if start < 0 {

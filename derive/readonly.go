@@ -85,7 +85,7 @@ func (r *reading) veto() verdict {
 		return verdict{annotary.No, 0.85, "its name joins the verb '" + r.joined + "', which " + deeds[j.kind]}
 	}
 	if verb.kind.writes() && (verb.rank == firm || r.at == 0 && sureAtFirst[r.verb]) {
-		agrees := lexicon[r.prose.lead].kind == verb.kind || len(r.prose.words) == 0
+		agrees := r.prose.direct && lexicon[r.prose.lead].kind == verb.kind || len(r.prose.words) == 0
 		return verdict{annotary.No, sure(plainWrites[r.verb] && agrees && r.lasts(r.verb)), r.nameSays()}
 	}
 	for _, p := range r.params {
