@@ -13,13 +13,15 @@ import (
 
 // A postgres is a running server with something in it that could be changed.
 type postgres struct {
-	run, watch *pgConn // where texts run, and who looks on
+	run   *pgConn // where texts run
+	old   *pgConn // where backslashes escape, as they did by default before 9.1
+	watch *pgConn // who looks on
 }
 
 func startPostgres(t *testing.T) *postgres {
 	t.Helper()
 	dir := testenv.Postgres(t)
-	p := &postgres{dialPostgres(t, dir), dialPostgres(t, dir)}
+	p := &postgres{dialPostgres(t, dir), dialPostgres(t, dir), dialPostgres(t, dir)}
 	for _, sql := range []string{
 		`CREATE SEQUENCE s`,
 		`CREATE TABLE t (id int, a int, b int, c text, d text, data jsonb, tags text[])`,
@@ -36,7 +38,12 @@ func startPostgres(t *testing.T) *postgres {
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
-	if _, err := p.run.query(`SET statement_timeout = '2s'; SET default_transaction_read_only = off`); err != nil {
+	for _, c := range []*pgConn{p.run, p.old} {
+		if _, err := c.query(`SET statement_timeout = '2s'; SET default_transaction_read_only = off`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.old.query(`SET standard_conforming_strings = off; SET backslash_quote = on`); err != nil {
 		t.Fatal(err)
 	}
 	p.state(t) // the first look fills caches
@@ -65,15 +72,19 @@ func (p *postgres) state(t *testing.T) string {
 	return strings.Join(slices.Concat(outside, inside, listening), " ")
 }
 
-// changes runs a text and reports whether anything is different after.
+// changes runs a text and reports whether anything is different after, and
+// whether it ran without an error anywhere.
 func (p *postgres) changes(t *testing.T, sql string) (changed, ran bool) {
 	t.Helper()
 	before := p.state(t)
-	_, err := p.run.query(sql)
-	if err != nil && !errors.Is(err, errSQL) {
-		t.Fatalf("%q broke the connection: %v", sql, err)
+	for _, c := range []*pgConn{p.run, p.old} {
+		_, err := c.query(sql)
+		if err != nil && !errors.Is(err, errSQL) {
+			t.Fatalf("%q broke the connection: %v", sql, err)
+		}
+		ran = ran || err == nil
 	}
-	return p.state(t) != before, err == nil
+	return p.state(t) != before, ran
 }
 
 // TestPostgresSeesChanges proves the look-out: each of these texts changes
@@ -85,7 +96,7 @@ func TestPostgresSeesChanges(t *testing.T) {
 		"SELECT ('s'::regclass).nextval", "SELECT (ARRAY['s'::regclass])[1].nextval", "SELECT x.nextval FROM to_regclass('s') x",
 		"SELECT unnest.nextval FROM unnest(ARRAY['s'::regclass])", "SELECT pop.pop FROM json_array_elements('[1]') pop",
 		"SELECT x.pop FROM generate_series(1, 1) x", "SELECT f(9)", "SELECT txid_current()", "SELECT set_config('work_mem', '123kB', false)",
-		"SELECT pg_advisory_lock(1)", "SELECT lo_create(0)", "SELECT 1 INTO x", "WITH x AS (DELETE FROM u RETURNING *) SELECT * FROM x",
+		"SELECT pg_advisory_lock(1)", "SELECT lo_create(0)", "SELECT 1 INTO x", "SELECT 'a\\'; DELETE FROM t WHERE id = 15; --'", "WITH x AS (DELETE FROM u RETURNING *) SELECT * FROM x",
 		"EXPLAIN ANALYZE DELETE FROM t WHERE id = 12", "SELECT query_to_xml('SELECT nextval(''s'')', true, true, '')",
 		"LISTEN x", "SET work_mem = '124kB'", "SELECT 1; DELETE FROM t", "DO $$BEGIN PERFORM nextval('s'); END$$",
 	} {
@@ -149,6 +160,8 @@ var tricks = []string{
 	"set_config ( 'a.b' , 'c' , false )", "pg_advisory_lock ( 1 )", "txid_current ( )", "OPERATOR ( pg_catalog . + )", "\"nextval\" ( 's' )", "pg_catalog . nextval ( 's' )",
 	", nextval ( 's' ) y", ", LATERAL nextval ( 's' ) y", "JOIN nextval ( 's' ) y ON true", "( 's' :: regclass ) . nextval", "x", "AS x", "t", "a", "1", "WITH ORDINALITY", "json_each ( '{}' ) AS x",
 	"EXPLAIN ANALYZE", "ANALYZE", "TABLE", "SELECT", "FROM", "*", "=>", ":=", "#", "?", "NULL", "NOT", "UNION", "VALUES ( f ( 1 ) )", "ARRAY [", "x ( pop )", "x ( nextval )", "COLLATE", "AT TIME ZONE", "IS", "OVER (", "FILTER ( WHERE",
+	"`", "`a`", "@a := 1", "INTO @v", "# x\n", "/*! , nextval ( s ) */", "LOCK IN SHARE MODE", "get_lock ( 'a' , 0 )", "last_insert_id ( 7 )", "s . nextval",
+	"NEXT VALUE FOR s", "count (1)", "sum (1)", "INTO OUTFILE 'x'", "'\\'", "'\\' ; DELETE FROM t ; -- '", "--x", "\r", "ON true", "USE INDEX ( a )", "INTERVAL 1 DAY",
 }
 
 // mutants makes texts out of the seeds: words are dropped, doubled, swapped,
