@@ -99,57 +99,19 @@ func (m *mariadb) runs(t *testing.T, sql string) bool {
 }
 
 func TestMariaDB(t *testing.T) {
+	t.Parallel()
 	m := startMariaDB(t)
-	t.Run("sees-changes", m.testSeesChanges)
-	t.Run("reads-change-nothing", m.testReadsChangeNothing)
+	t.Run("sees-changes", func(t *testing.T) {
+		testSeesChanges(t, m, sqlread.MySQL, []string{
+			"INSERT INTO u VALUES (9,9,9,9)", "SELECT nextval(s)", "SELECT NEXT VALUE FOR s", "SELECT s.nextval FROM DUAL", "SELECT @a := 5",
+			"SELECT 6 INTO @v", "SELECT 1 INTO OUTFILE 'out'", "SELECT get_lock('a', 0)", "SELECT last_insert_id(5)", "SELECT f(1)", "SELECT x.f(1)",
+			"SELECT count (1)", "SELECT sum/**/(1)", "SELECT 1 /*!50000 INTO @a */", "SELECT 7 /*M! INTO @v */", "SET @a = 8", "SET SESSION sort_buffer_size = 100000",
+			"SELECT 1; DELETE FROM u LIMIT 1", "SELECT '\\'; DELETE FROM t WHERE id = 1; -- '", "CREATE TABLE zz (a int)", "EXECUTE IMMEDIATE 'SELECT 9 INTO @a'",
+			"WITH x AS (SELECT 1) SELECT 10 INTO @a", "SELECT 1 FROM t PROCEDURE ANALYSE(); SELECT 11 INTO @v",
+		})
+	})
+	t.Run("reads-change-nothing", func(t *testing.T) { testReadsChangeNothing(t, m, sqlread.MySQL) })
 	t.Run("functions", m.testFunctions)
-}
-
-// testSeesChanges proves the look-out: each of these texts changes something
-// under some mode, is seen to, and is not a read.
-func (m *mariadb) testSeesChanges(t *testing.T) {
-	for _, sql := range []string{
-		"INSERT INTO u VALUES (9,9,9,9)", "SELECT nextval(s)", "SELECT NEXT VALUE FOR s", "SELECT s.nextval FROM DUAL", "SELECT @a := 5",
-		"SELECT 6 INTO @v", "SELECT 1 INTO OUTFILE 'out'", "SELECT get_lock('a', 0)", "SELECT last_insert_id(5)", "SELECT f(1)", "SELECT x.f(1)",
-		"SELECT count (1)", "SELECT sum/**/(1)", "SELECT 1 /*!50000 INTO @a */", "SELECT 7 /*M! INTO @v */", "SET @a = 8", "SET SESSION sort_buffer_size = 100000",
-		"SELECT 1; DELETE FROM u LIMIT 1", "SELECT '\\'; DELETE FROM t WHERE id = 1; -- '", "CREATE TABLE zz (a int)", "EXECUTE IMMEDIATE 'SELECT 9 INTO @a'",
-		"WITH x AS (SELECT 1) SELECT 10 INTO @a", "SELECT 1 FROM t PROCEDURE ANALYSE(); SELECT 11 INTO @v",
-	} {
-		before := m.state(t)
-		if m.runs(t, sql); m.state(t) == before {
-			t.Errorf("%q was not seen to change something", sql)
-		}
-		for _, d := range []sqlread.Dialect{sqlread.Any, sqlread.MySQL} {
-			if sqlread.Read(sql, d).Read {
-				t.Errorf("%q is a read in %q", sql, d)
-			}
-		}
-	}
-}
-
-// testReadsChangeNothing is the promise of the package, under every mode.
-func (m *mariadb) testReadsChangeNothing(t *testing.T) {
-	texts := mutants(8000)
-	for _, q := range slices.Concat(queries, divided) {
-		texts = append(texts, q.sql)
-	}
-	texts = slices.DeleteFunc(texts, func(sql string) bool { return !sqlread.Read(sql, sqlread.MySQL).Read })
-	ran := 0
-	for batch := range slices.Chunk(texts, 10) { // a look takes longer than ten texts
-		before := m.state(t)
-		for _, sql := range batch {
-			if m.runs(t, sql) {
-				ran++
-			}
-		}
-		if m.state(t) != before {
-			t.Fatalf("one of these reads changed something: %q", batch)
-		}
-	}
-	t.Logf("%d reads, %d of them ran without an error", len(texts), ran)
-	if len(texts) < 200 || ran < 100 {
-		t.Errorf("only %d reads, %d of which ran: the test proves little", len(texts), ran)
-	}
 }
 
 // testFunctions calls every function of the list without arguments: a built-in

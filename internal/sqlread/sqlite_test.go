@@ -24,15 +24,15 @@ type sqlite struct{ shell, dir string }
 func startSQLite(t *testing.T) *sqlite {
 	t.Helper()
 	s := &sqlite{testenv.Program(t, "sqlite3"), t.TempDir()}
-	if ok := s.run(t, `CREATE TABLE t (id, a, b, c, d, data, tags); CREATE TABLE u (id, a, b, d); CREATE INDEX i ON t(a);
+	if ok := s.runs(t, `CREATE TABLE t (id, a, b, c, d, data, tags); CREATE TABLE u (id, a, b, d); CREATE INDEX i ON t(a);
 		INSERT INTO t VALUES (1, 1, 1, 'c', 'd', '{"a":1}', '[]'); INSERT INTO u VALUES (1, 2, 3, 4);`); !ok {
 		t.Fatal("the database could not be made")
 	}
 	return s
 }
 
-// run gives a text to the shell and reports whether it ran without an error.
-func (s *sqlite) run(t *testing.T, sql string) bool {
+// runs gives a text to the shell.
+func (s *sqlite) runs(t *testing.T, sql string) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -59,59 +59,23 @@ func (s *sqlite) state(t *testing.T) string {
 	return all.String()
 }
 
-func (s *sqlite) changes(t *testing.T, sql string) (changed, ran bool) {
-	t.Helper()
-	before := s.state(t)
-	ran = s.run(t, sql)
-	return s.state(t) != before, ran
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	s := startSQLite(t)
+	t.Run("sees-changes", func(t *testing.T) {
+		testSeesChanges(t, s, sqlread.SQLite, []string{
+			"INSERT INTO t VALUES (2,2,2,2,2,2,2)", "PRAGMA user_version = 7", "SELECT writefile('x', 'y')", "VACUUM INTO 'z'",
+			"ATTACH 'new' AS n; CREATE TABLE n.x (a)", "SELECT 1;\n.shell echo >w", "SELECT 1; DELETE FROM t", "ANALYZE",
+			"WITH x AS (SELECT 5) INSERT INTO u SELECT *, 1, 2, 3 FROM x", "EXPLAIN SELECT 1; REPLACE INTO u VALUES (7,7,7,7)",
+		})
+	})
+	t.Run("reads-change-nothing", func(t *testing.T) { testReadsChangeNothing(t, s, sqlread.SQLite) })
+	t.Run("functions", s.testFunctions)
 }
 
-// TestSQLiteSeesChanges proves the look-out, like its PostgreSQL twin.
-func TestSQLiteSeesChanges(t *testing.T) {
-	s := startSQLite(t)
-	for _, sql := range []string{
-		"INSERT INTO t VALUES (2,2,2,2,2,2,2)", "PRAGMA user_version = 7", "SELECT writefile('x', 'y')", "VACUUM INTO 'z'",
-		"ATTACH 'new' AS n; CREATE TABLE n.x (a)", "SELECT 1;\n.shell echo >w", "SELECT 1; DELETE FROM t", "ANALYZE",
-		"WITH x AS (SELECT 5) INSERT INTO u SELECT *, 1, 2, 3 FROM x", "EXPLAIN SELECT 1; REPLACE INTO u VALUES (7,7,7,7)",
-	} {
-		if changed, _ := s.changes(t, sql); !changed {
-			t.Errorf("%q was not seen to change something", sql)
-		}
-		sample{sql: sql}.check(t)
-	}
-}
-
-// TestSQLiteReadsChangeNothing is the promise of the package on a real SQLite.
-func TestSQLiteReadsChangeNothing(t *testing.T) {
-	s := startSQLite(t)
-	texts := mutants(8000)
-	for _, q := range slices.Concat(queries, divided) {
-		texts = append(texts, q.sql)
-	}
-	reads, ran := 0, 0
-	for _, sql := range texts {
-		if !sqlread.Read(sql, sqlread.SQLite).Read {
-			continue
-		}
-		reads++
-		changed, ok := s.changes(t, sql)
-		if changed {
-			t.Fatalf("this read changed something: %q", sql)
-		}
-		if ok {
-			ran++
-		}
-	}
-	t.Logf("%d texts, %d called reads, %d of them ran without an error", len(texts), reads, ran)
-	if reads < 300 || ran < 100 {
-		t.Errorf("only %d reads, %d of which ran: the test proves little", reads, ran)
-	}
-}
-
-// TestSQLiteFunctions runs every function of the list, so that none is there
-// by a slip of the pen. Versions differ in what they have; most must be there.
-func TestSQLiteFunctions(t *testing.T) {
-	s := startSQLite(t)
+// testFunctions looks for every function of the list, so that none is there by
+// a slip of the pen. Versions differ in what they have; most must be there.
+func (s *sqlite) testFunctions(t *testing.T) {
 	out, err := exec.Command(s.shell, "-batch", ":memory:", "SELECT DISTINCT name FROM pragma_function_list").Output()
 	if err != nil {
 		t.Fatal(err)
