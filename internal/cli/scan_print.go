@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/annotary/annotary/internal/clients"
 	"github.com/annotary/annotary/internal/scan"
@@ -15,12 +13,6 @@ import (
 
 // shownContradictions is how many are spelled out before the rest is counted.
 const shownContradictions = 5
-
-// page is what a scan prints. Sections are apart by an empty line.
-type page struct {
-	out  bytes.Buffer
-	home string
-}
 
 // printScan writes the report for a person, 80 columns wide.
 func printScan(w io.Writer, r *scan.Report, place clients.Place) error {
@@ -38,8 +30,6 @@ func printScan(w io.Writer, r *scan.Report, place clients.Place) error {
 	return err
 }
 
-func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.out, format, args...) }
-
 func (p *page) headline(r *scan.Report) {
 	s := r.Summary
 	if s.Servers == 0 {
@@ -51,6 +41,9 @@ func (p *page) headline(r *scan.Report) {
 	if s.Tools > 0 {
 		p.printf("%d of %d tools say what they do (%s). A model reads ≈ %s tokens of them.\n",
 			s.Annotated, s.Tools, percent(s.Annotated, s.Tools), thousands(s.Tokens))
+	}
+	if silent := s.Tools - s.Annotated; silent > 0 {
+		p.printf("Of the %d silent, %d can be told from the definition.\n", silent, s.Derived)
 	}
 }
 
@@ -77,14 +70,6 @@ func (p *page) warnings(r *scan.Report) {
 			p.section(&first, "Listed with a warning")
 			p.item(s.Name, w, "")
 		}
-	}
-}
-
-// section prints a heading before the first item of a section.
-func (p *page) section(first *bool, heading string) {
-	if *first {
-		p.printf("\n%s\n", heading)
-		*first = false
 	}
 }
 
@@ -180,72 +165,6 @@ func (p *page) problems(r *scan.Report) {
 		p.section(&first, "Configurations that cannot be read in full")
 		p.item(f.Path, f.Problem, "")
 	}
-}
-
-// item prints a name and what there is to say about it, indented.
-func (p *page) item(name, text, hint string) {
-	const indent = 22
-	name = pad(p.short(name), indent-3)
-	if utf8.RuneCountInString(name) > indent-3 {
-		p.printf("  %s\n", name)
-		name = strings.Repeat(" ", indent-3)
-	}
-	p.wrapped("  "+name+" ", p.short(text))
-	if hint != "" {
-		p.wrapped(strings.Repeat(" ", indent)+"hint: ", p.short(hint))
-	}
-}
-
-// wrapped prints text after a lead, broken at spaces, with further lines below
-// the first word.
-func (p *page) wrapped(lead, text string) {
-	left := utf8.RuneCountInString(lead)
-	lines := fillLines(cut(text, 1000), tableWidth-left)
-	p.printf("%s%s\n", lead, strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", left)))
-}
-
-// short writes the home folder as people do.
-func (p *page) short(text string) string {
-	if p.home == "" || p.home == "/" {
-		return text
-	}
-	return strings.ReplaceAll(text, p.home+"/", "~/")
-}
-
-// pad makes a cell as wide as asked, cut if need be.
-func pad(cell string, width int) string {
-	cell = cut(cell, width)
-	return cell + strings.Repeat(" ", width-utf8.RuneCountInString(cell))
-}
-
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-func percent(part, whole int) string {
-	if whole == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%d %%", 100*part/whole)
-}
-
-func orDash(n int) string {
-	if n == 0 {
-		return "–"
-	}
-	return strconv.Itoa(n)
-}
-
-// thousands writes a number in groups of three digits.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 func names(ids []clients.ID) string {

@@ -28,6 +28,7 @@ type Summary struct {
 	Listed         int `json:"listed"`
 	Tools          int `json:"tools"`
 	Annotated      int `json:"annotated"`
+	Derived        int `json:"derived"` // not annotated, but the definition tells
 	Contradictions int `json:"contradictions"`
 	Tokens         int `json:"tokens"` // estimated
 }
@@ -57,12 +58,11 @@ type Server struct {
 
 // A Contradiction is a hint stated as safe that the definition speaks against.
 type Contradiction struct {
-	Server string            `json:"server"`
-	Tool   string            `json:"tool"`
-	Hint   annotary.HintName `json:"-"`
-	Name   string            `json:"hint"`
-	Stated annotary.Value    `json:"stated"`
-	Why    string            `json:"why"`
+	Server string         `json:"server"`
+	Tool   string         `json:"tool"`
+	Hint   string         `json:"hint"`
+	Stated annotary.Value `json:"stated"`
+	Why    string         `json:"why"`
 }
 
 // A Trifecta says which servers supply the legs of an attack that needs all
@@ -157,9 +157,11 @@ func report(found clients.Found, all []surveyed) Report {
 	for _, id := range clients.All {
 		if c, ok := clientReport(id, all, found.Rules); ok || hasFile(found.Files, id) {
 			r.Clients = append(r.Clients, c)
+			if ok {
+				r.Summary.Clients++
+			}
 		}
 	}
-	r.Summary.Clients = len(r.Clients)
 	r.Trifecta = trifecta(all)
 	r.Next = next(&r)
 	return r
@@ -177,8 +179,10 @@ func (r *Report) add(s *surveyed) {
 	sum.Contradictions += s.server.Contradictions
 	sum.Tokens += s.server.Tokens
 	for _, t := range s.tools {
+		if t.derived {
+			sum.Derived++
+		}
 		if c := t.contradicted; c != nil {
-			c.Name = c.Hint.String()
 			r.Contradictions = append(r.Contradictions, *c)
 		}
 	}

@@ -80,6 +80,7 @@ type surveyed struct {
 type judged struct {
 	annotary.Tool
 	hints        annotary.Hints
+	derived      bool // nothing is stated, but the definition tells read from write
 	contradicted *Contradiction
 }
 
@@ -163,7 +164,10 @@ func judge(tools []annotary.Tool, server string) []judged {
 		claims := slices.Concat(tools[i].Declared(), derived[:])
 		// No operator speaks here, so Resolve has nothing to refuse.
 		effective, _ := annotary.Resolve(annotary.Known{Claims: claims})
-		out[i] = judged{Tool: tools[i], hints: effective.Hints, contradicted: contradicted(&tools[i], server, claims)}
+		out[i] = judged{
+			Tool: tools[i], hints: effective.Hints, contradicted: contradicted(&tools[i], server, claims),
+			derived: !annotated(&tools[i]) && derived[annotary.ReadOnly].Value != annotary.Unknown,
+		}
 	}
 	return out
 }
@@ -176,7 +180,7 @@ func contradicted(t *annotary.Tool, server string, claims []annotary.Claim) *Con
 	for _, f := range believed.Findings {
 		if f.Claim.By == annotary.FromDeclared && f.Decided.From == annotary.FromDerived {
 			return &Contradiction{
-				Server: server, Tool: t.Name, Hint: f.Hint, Stated: f.Claim.Value, Why: f.Decided.Why,
+				Server: server, Tool: t.Name, Hint: f.Hint.String(), Stated: f.Claim.Value, Why: f.Decided.Why,
 			}
 		}
 	}
