@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ import (
 )
 
 // saved is a list as a person would save it, with something wrong everywhere.
-const saved = `{
+const saved = `{"_meta": {"name": "search_orders"},
   "tools": [
     {
       "name": "wipe\u202e disk",
@@ -38,6 +39,34 @@ func savedTools(t testing.TB) ([]annotary.Tool, lint.Source) {
 		t.Fatal(err)
 	}
 	return tools, lint.File("some dir/tools #1.json", []byte(saved), tools)
+}
+
+// TestFile finds definitions in every form a list is saved in.
+func TestFile(t *testing.T) {
+	for _, tt := range []struct {
+		raw, list string
+		lines     []int
+		patchable bool
+	}{
+		{"{\"x\":{\"name\":\"a\"},\n\"tools\":[\n{\"name\":\"a\"},{\"name\":\"a\"}]}", "/tools", []int{3, 3}, true},
+		{"\n{\"result\":{\"tools\":[{\"name\":\n\"a\"}\n,\n{\"name\":\"b\"}]}}", "/result/tools", []int{2, 5}, true},
+		{"[\n\n{\"name\":\"a\"}]", "", []int{3}, true},
+		{"\n{\"name\":\"a\"}", "", []int{2}, false},
+		{"{\"name\":\"a\"}\n\n{\"name\":\"b\"}\n", "", []int{1, 3}, false},
+	} {
+		tools, err := annotary.ParseTools([]byte(tt.raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := lint.File("f", []byte(tt.raw), tools)
+		var lines []int
+		for i := range tools {
+			lines = append(lines, src.Line(i))
+		}
+		if !slices.Equal(lines, tt.lines) || src.List != tt.list || src.Patchable != tt.patchable {
+			t.Errorf("%q: lines %v at %q, patchable %v; want %v at %q, %v", tt.raw, lines, src.List, src.Patchable, tt.lines, tt.list, tt.patchable)
+		}
+	}
 }
 
 // everyReport calls f with a report of every profile, of a file and of a live

@@ -35,9 +35,10 @@ func File(name string, raw []byte, tools []annotary.Tool) Source {
 			break
 		}
 	}
-	line, from := 1, 0
+	from := max(0, bytes.Index(raw, strict.At(raw, s.List)))
+	line := 1 + bytes.Count(raw[:from], []byte{'\n'})
 	for i := range tools {
-		// The definitions are slices of raw, in order.
+		// The definitions are parts of raw, in order.
 		at := bytes.Index(raw[from:], tools[i].Raw)
 		if at < 0 {
 			s.lines = s.lines[:i]

@@ -64,6 +64,7 @@ func newLintCmd(s *Streams) *cobra.Command {
 	f.StringVar(&o.fix, "fix", "", "print a repair: patch (JSON Patch), go, typescript or python")
 	f.Lookup("fix").NoOptDefVal = "patch"
 	f.StringVar(&o.justify, "justify", "", "print why each hint is as it is, for a directory: openai")
+	targetFlags(cmd)
 	completeWords(cmd, "profile", "spec", "anthropic", "openai", "strict")
 	completeWords(cmd, "fail-on", "note", "warning", "error")
 	completeWords(cmd, "format", lintFormats...)

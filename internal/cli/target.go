@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -18,11 +19,35 @@ import (
 const targetHelp = "TARGET is a saved tools/list answer (a file, - for standard input) or the URL\n" +
 	"of a server; after -- stands the command that starts one. No tool is called."
 
-// A target is where a list of tools comes from: exactly one of the three.
+// A target is where a list of tools comes from: a file, a URL or a command.
 type target struct {
 	file    string
 	url     string
+	header  map[string]string // sent to the URL
 	command []string
+}
+
+// targetFlags adds the flags that say how targets are reached.
+func targetFlags(cmd *cobra.Command) {
+	cmd.Flags().StringArray("header", nil, "send NAME: VALUE to a URL; ${VAR} in it is taken from the environment")
+}
+
+// parseHeaders reads --header. Secrets come by way of the environment, since
+// everybody on the machine can read a command line.
+func parseHeaders(cmd *cobra.Command) (map[string]string, error) {
+	lines, err := cmd.Flags().GetStringArray("header")
+	if err != nil {
+		return nil, err
+	}
+	header := map[string]string{}
+	for _, line := range lines {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, usageError(cmd, fmt.Errorf("--header wants NAME: VALUE"))
+		}
+		header[strings.TrimSpace(name)] = os.ExpandEnv(strings.TrimSpace(value))
+	}
+	return header, nil
 }
 
 // oneTarget reads the arguments of a command that looks at one server.
@@ -52,10 +77,14 @@ func targetsAfter(cmd *cobra.Command, args []string, n int) ([]target, error) {
 			return nil, usageError(cmd, fmt.Errorf("no command after --"))
 		}
 	}
+	header, err := parseHeaders(cmd)
+	if err != nil {
+		return nil, err
+	}
 	var targets []target
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://") {
-			targets = append(targets, target{url: arg})
+			targets = append(targets, target{url: arg, header: header})
 		} else {
 			targets = append(targets, target{file: arg})
 		}
@@ -81,9 +110,10 @@ func (t target) load(ctx context.Context, s *Streams) (listing, error) {
 	if t.file != "" {
 		return t.loadFile(s)
 	}
-	up := upstream.Target{URL: t.url}
+	up := upstream.Target{URL: t.url, Header: t.header}
 	if t.command != nil {
-		up = upstream.Target{Command: t.command[0], Args: t.command[1:]}
+		// Whoever types a command expects it to run as it would without us.
+		up = upstream.Target{Command: t.command[0], Args: t.command[1:], Env: environment()}
 	}
 	got, err := upstream.List(ctx, up, upstream.Options{})
 	if err != nil {
@@ -93,6 +123,17 @@ func (t target) load(ctx context.Context, s *Streams) (listing, error) {
 		fmt.Fprintf(s.Err, "annotary: %s\n", lint.Printable(warning))
 	}
 	return listing{t.serverName(got.Server.Name), got.Tools, lint.Live(t.String())}, nil
+}
+
+// environment is ours, for a command that we start in a person's name.
+func environment() map[string]string {
+	env := map[string]string{}
+	for _, entry := range os.Environ() {
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			env[name] = value
+		}
+	}
+	return env
 }
 
 func (t target) loadFile(s *Streams) (listing, error) {

@@ -54,6 +54,7 @@ func newToolsCmd(s *Streams) *cobra.Command {
 	f.BoolVar(&o.believe, "believe", false, "take the servers at their word")
 	f.BoolVar(&o.json, "json", false, "print as JSON")
 	f.BoolVar(&o.raw, "raw", false, "print the definitions as they were sent, to save them")
+	targetFlags(cmd)
 	return cmd
 }
 
