@@ -367,13 +367,13 @@ func TestErrorf(t *testing.T) {
 	}
 }
 
-// token grants the scopes named in the Authorization header.
-func token(_ context.Context, bearer string, _ *http.Request) (*auth.TokenInfo, error) {
+// grantToken grants the scopes named in the Authorization header.
+func grantToken(_ context.Context, bearer string, _ *http.Request) (*auth.TokenInfo, error) {
 	return &auth.TokenInfo{Scopes: strings.FieldsFunc(bearer, func(r rune) bool { return r == '+' }), UserID: "ada", Expiration: time.Now().Add(time.Hour)}, nil
 }
 
 func scoped(s *tool.Server) http.Handler {
-	return auth.RequireBearerToken(token, nil)(s.HTTP())
+	return auth.RequireBearerToken(grantToken, nil)(s.HTTP())
 }
 
 // TestScopes: without a scope its tools are absent, with one they are there; and
