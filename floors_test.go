@@ -31,6 +31,11 @@ var floors = [][]string{
 	{"internal/jetstream", "internal/memory", "internal/wire", "internal/api", "internal/console", "internal/config", "internal/export"},
 	{"internal/cli"},
 	{"examples/askfirst", "cmd/annotary", "conformance/bench", "conformance/client"},
+	{"examples/internal/serve", "examples/internal/orders", "examples/internal/drive"},
+	{
+		"examples/hello", "examples/search-orders", "examples/save-order-note", "examples/cancel-order",
+		"examples/customers", "examples/migrate", "examples/websearch",
+	},
 }
 
 // onlyIn says which packages may import a dependency, and why nobody else.

@@ -83,7 +83,7 @@ func newServer(db *database) *tool.Server {
 		Description: "Create a new customer. Idempotent by name (will not create a duplicate).",
 		Reversible:  annotary.Yes,
 		Input: func(in *jsonschema.Schema) {
-			in.Properties["name"].MinLength = jsonschema.Ptr(1)
+			in.Properties["name"].MinLength = new(1)
 			in.Properties["email"].Format = "email"
 		},
 	}, func(_ context.Context, call *tool.Call, in createIn) (created, error) {
