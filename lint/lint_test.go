@@ -103,7 +103,7 @@ var examples = []struct {
 			`{"name":"charge_card","description":"Charge a card.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
 			`{"name":"send_email","description":"Send an e-mail.","inputSchema":{"properties":{"to":{"type":"string"}}},"annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
 			`{"name":"purchase_item","description":"Buy an item.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
-			`{"name":"finalize_invoice","description":"Finalize an invoice. This is irreversible.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
+			`{"name":"settle_invoice","description":"Settle an invoice. This is irreversible.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
 			`{"name":"remove_member","description":"Remove a member.","_meta":{"ui":{"visibility":["app"]}},"annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
 		},
 		good: []string{
