@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/annotary/annotary/internal/testenv"
 	"github.com/annotary/annotary/lint"
@@ -40,6 +41,24 @@ func TestDocs(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("docs/lint.md differs from the rules; run go test ./lint -run TestDocs -update:\n%s", diff)
+	}
+}
+
+// TestDocs_sample keeps the output shown in docs/lint.md what the command
+// prints, as a script has it.
+func TestDocs_sample(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join(testenv.Root(t), "docs", "lint.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := txtar.ParseFile(filepath.Join(testenv.Root(t), "cmd", "annotary", "testdata", "script", "lint.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range script.Files {
+		if f.Name == "table.txt" && !strings.Contains(string(doc), "```\n"+string(f.Data)+"```\n") {
+			t.Errorf("docs/lint.md does not show\n%s", f.Data)
+		}
 	}
 }
 

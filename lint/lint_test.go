@@ -389,3 +389,18 @@ func TestCheck_states(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestCheck_prefix counts the server's name where it is known.
+func TestCheck_prefix(t *testing.T) {
+	for _, tt := range []struct {
+		server, tool int
+		want         bool
+	}{{20, 37, false}, {20, 38, true}, {3, 54, false}, {50, 8, true}} {
+		tools := list(t, `{"name":"`+strings.Repeat("t", tt.tool)+`"}`)
+		tools[0].Server = strings.Repeat("s", tt.server)
+		got := findings(lint.Check(tools, lint.Options{}), "name-behind-prefix")
+		if (len(got) == 1) != tt.want {
+			t.Errorf("server of %d, tool of %d: %+v, want a finding: %v", tt.server, tt.tool, got, tt.want)
+		}
+	}
+}
