@@ -44,4 +44,4 @@ planted: ## apply each planted bug to a copy; the test it names must turn red
 
 .PHONY: find-eval
 find-eval: ## measure tool search on the corpus (ANNOTARY_CORPUS) and rewrite the table of docs/find.md
-	cd find/testdata/eval && $(GO) test -v -count=1 -run TestEval -timeout 20m . -write ../../../docs/find.md
+	cd find/testdata/eval && $(GO) test -mod=mod -v -count=1 -run TestEval -timeout 20m . -write ../../../docs/find.md

@@ -53,11 +53,12 @@ type ownName struct {
 // catalogue that changes, build another and swap the pointer.
 type Index struct {
 	tools    []annotary.Entry
-	postings map[string][]posting // by stem
-	names    []ownName            // by tool
-	exact    map[string][]uint32  // by the name as it is, and by server/name
-	folded   map[string][]uint32  // by the name in lower case, and by its words
-	leaf     map[string][]uint32  // by the words of the name after what the server's names share
+	stems    map[string]uint32   // the number of each stem
+	postings [][]posting         // by the number of the stem
+	names    []ownName           // by tool
+	exact    map[string][]uint32 // by the name as it is, and by server/name
+	folded   map[string][]uint32 // by the name in lower case, and by its words
+	leaf     map[string][]uint32 // by the words of the name after what the server's names share
 	pool     scratchPool
 }
 
@@ -65,34 +66,35 @@ type Index struct {
 // the caller.
 func New(tools []annotary.Entry) *Index {
 	x := &Index{
-		tools:    tools,
-		postings: map[string][]posting{},
-		names:    make([]ownName, len(tools)),
-		exact:    make(map[string][]uint32, 2*len(tools)),
-		folded:   make(map[string][]uint32, len(tools)),
-		leaf:     make(map[string][]uint32, len(tools)),
+		tools:  tools,
+		stems:  map[string]uint32{},
+		names:  make([]ownName, len(tools)),
+		exact:  make(map[string][]uint32, 2*len(tools)),
+		folded: make(map[string][]uint32, len(tools)),
+		leaf:   make(map[string][]uint32, len(tools)),
 	}
 	x.pool.New = func() any { return newScratch(len(tools)) }
+	b := builder{index: x, words: map[string]uint32{}, lengths: make([][numFields]float32, len(tools))}
 	shared := sharedParts(tools)
-	lengths := make([][numFields]float32, len(tools))
-	counts := map[string]*[numFields]uint8{}
 	for i := range tools {
 		t := &tools[i]
 		words := split(t.Name)
-		own := words[shared[t.Server]:]
+		prefix, own := words[:shared[t.Server]], words[shared[t.Server]:]
 		x.addName(uint32(i), t, words, own)
-		clear(counts)
-		fields := fieldsOf(t, own, words[:shared[t.Server]])
-		for f, words := range fields {
-			lengths[i][f] = float32(len(words))
-			count(counts, f, words)
-		}
-		for word, c := range counts {
-			x.postings[word] = append(x.postings[word], posting{tool: uint32(i), counts: *c})
+		for f, words := range fieldsOf(t, own, prefix) {
+			b.add(uint32(i), f, words)
 		}
 	}
-	x.weigh(lengths)
+	b.weigh()
 	return x
+}
+
+// find returns where a stem occurs.
+func (x *Index) find(stem string) []posting {
+	if n, ok := x.stems[stem]; ok {
+		return x.postings[n]
+	}
+	return nil
 }
 
 // Len returns how many tools are indexed.
@@ -209,28 +211,61 @@ func parameters(schema []byte) []string {
 	return words
 }
 
-// count counts the words of a field by stem.
-func count(counts map[string]*[numFields]uint8, field int, words []string) {
+// A builder fills an index.
+type builder struct {
+	index   *Index
+	words   map[string]uint32 // the number of each word's stem
+	lengths [][numFields]float32
+}
+
+// stopWord is the number of words that are not indexed.
+const stopWord = math.MaxUint32
+
+// add counts the words of one field of a tool. Tools come one after the other, so
+// a tool's posting is the last of its list.
+func (b *builder) add(tool uint32, field int, words []string) {
+	b.lengths[tool][field] = float32(len(words))
 	for _, w := range words {
-		if stopWords[w] && field != fieldName {
+		n := b.number(w)
+		if n == stopWord {
 			continue
 		}
-		s := stem(w)
-		c := counts[s]
-		if c == nil {
-			c = new([numFields]uint8)
-			counts[s] = c
+		list := b.index.postings[n]
+		if len(list) == 0 || list[len(list)-1].tool != tool {
+			list = append(list, posting{tool: tool})
+			b.index.postings[n] = list
 		}
-		if c[field] < math.MaxUint8 {
-			c[field]++
+		if c := &list[len(list)-1].counts[field]; *c < math.MaxUint8 {
+			*c++
 		}
 	}
+}
+
+// number returns the number of a word's stem. Every word is stemmed once.
+func (b *builder) number(word string) uint32 {
+	if n, ok := b.words[word]; ok {
+		return n
+	}
+	n := uint32(stopWord)
+	if !stopWords[word] {
+		s := stem(word)
+		known, ok := b.index.stems[s]
+		if !ok {
+			known = uint32(len(b.index.postings))
+			b.index.stems[s] = known
+			b.index.postings = append(b.index.postings, nil)
+		}
+		n = known
+	}
+	b.words[word] = n
+	return n
 }
 
 // weigh turns counts into weights, once the average length of each field is
 // known (BM25F: the fields are weighed before saturation, so that a word in name
 // and description counts once, not twice).
-func (x *Index) weigh(lengths [][numFields]float32) {
+func (b *builder) weigh() {
+	lengths := b.lengths
 	var average [numFields]float32
 	for _, l := range lengths {
 		for f := range l {
@@ -240,7 +275,7 @@ func (x *Index) weigh(lengths [][numFields]float32) {
 	for f := range average {
 		average[f] = cmp.Or(average[f]/float32(max(1, len(lengths))), 1)
 	}
-	for _, list := range x.postings {
+	for _, list := range b.index.postings {
 		for i := range list {
 			p := &list[i]
 			for f, n := range p.counts {

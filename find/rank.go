@@ -133,10 +133,10 @@ func (x *Index) term(word, stem string) term {
 // idf says how much a word tells: the fewer tools have it, the more. A word that
 // no tool has is judged by its synonyms, else it is unknown.
 func (x *Index) idf(stem string) float32 {
-	n := len(x.postings[stem])
+	n := len(x.find(stem))
 	if n == 0 {
 		for _, s := range synonymsOf[stem] {
-			n = max(n, len(x.postings[s]))
+			n = max(n, len(x.find(s)))
 		}
 	}
 	if n == 0 {
@@ -155,11 +155,11 @@ func (x *Index) alternatives(terms []term) []alternative {
 	var direct, pairs, others []alternative
 	for i, t := range terms {
 		bit := uint32(1) << i
-		if list := x.postings[t.stem]; len(list) > 0 {
+		if list := x.find(t.stem); len(list) > 0 {
 			direct = append(direct, alternative{bit, list, 1, 1})
 		}
 		for _, s := range synonymsOf[t.stem] {
-			if list := x.postings[s]; len(list) > 0 {
+			if list := x.find(s); len(list) > 0 {
 				worth := synonymFactor * min(1, x.rarity(len(list))/t.idf)
 				others = append(others, alternative{bit, list, worth, worth})
 			}
@@ -169,7 +169,7 @@ func (x *Index) alternatives(terms []term) []alternative {
 		}
 		joined := stem(terms[i-1].word + t.word)
 		for _, s := range append([]string{joined}, synonymsOf[joined]...) {
-			if list := x.postings[s]; len(list) > 0 {
+			if list := x.find(s); len(list) > 0 {
 				pairs = append(pairs, alternative{bit | bit>>1, list, 0.9, 1})
 			}
 		}

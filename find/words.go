@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // split cuts text into lower-case words: at everything that is no letter or
@@ -11,53 +12,52 @@ import (
 // and "Merge pull-request" are the same three words. Digits stay with their
 // letters, as in s3 and oauth2.
 func split(text string) []string {
-	var words []string
-	var word []rune
-	flush := func() {
-		if len(word) > 0 {
-			words = append(words, strings.ToLower(string(word)))
-			word = word[:0]
+	words := make([]string, 0, len(text)/6+1)
+	start, before := -1, rune(0) // of the word we are in, and the letter before
+	flush := func(end int) {
+		if start >= 0 {
+			words = append(words, trimPossessive(strings.ToLower(text[start:end])))
+			start = -1
 		}
 	}
-	runes := []rune(text)
-	for i, r := range runes {
+	for i, r := range text {
 		switch {
-		case r == '\'' || r == '’':
+		case r == '\'' && start >= 0 && inWord(text[i+1:]):
 			// don't, user's: one word, cut by trimPossessive
-			if len(word) > 0 && i+1 < len(runes) && unicode.IsLetter(runes[i+1]) {
-				word = append(word, '\'')
-			}
-			continue
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			flush()
-			continue
-		case unicode.IsUpper(r) && i > 0 && startsHump(runes, i):
-			flush()
+			flush(i)
+		default:
+			if unicode.IsUpper(r) && start >= 0 && startsHump(before, text[i:]) {
+				flush(i)
+			}
+			if start < 0 {
+				start = i
+			}
 		}
-		word = append(word, r)
+		before = r
 	}
-	flush()
-	for i, w := range words {
-		words[i] = trimPossessive(w)
-	}
+	flush(len(text))
 	return words
 }
 
-// startsHump reports whether the upper-case letter at i starts a new word: after
-// a lower-case letter or digit (mergePull), or as the last of a run of capitals
-// that a lower-case letter follows (HTTPServer).
-func startsHump(runes []rune, i int) bool {
-	before := runes[i-1]
+// inWord reports whether a letter comes next.
+func inWord(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return unicode.IsLetter(r)
+}
+
+// startsHump reports whether the upper-case letter at the start of rest begins a
+// new word: after a lower-case letter or digit (mergePull), or as the last of a
+// run of capitals that a lower-case letter follows (HTTPServer), unless that is
+// the plural of an acronym (URLs).
+func startsHump(before rune, rest string) bool {
 	if unicode.IsLower(before) || unicode.IsDigit(before) {
 		return true
 	}
-	return unicode.IsUpper(before) && i+1 < len(runes) && unicode.IsLower(runes[i+1]) && !plural(runes, i)
-}
-
-// plural reports whether the letter at i ends an acronym with its plural s, as
-// in URLs and APIs.
-func plural(runes []rune, i int) bool {
-	return runes[i+1] == 's' && (i+2 == len(runes) || !unicode.IsLower(runes[i+2]))
+	_, size := utf8.DecodeRuneInString(rest)
+	next, n := utf8.DecodeRuneInString(rest[size:])
+	after, _ := utf8.DecodeRuneInString(rest[size+n:])
+	return unicode.IsUpper(before) && unicode.IsLower(next) && (next != 's' || unicode.IsLower(after))
 }
 
 func trimPossessive(w string) string {
