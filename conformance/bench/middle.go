@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/http/pprof"
 	"net/url"
 	"os"
 	"os/exec"
@@ -29,17 +30,22 @@ func listen(addr string, h http.Handler) error {
 	return (&http.Server{Addr: addr, Handler: h}).ListenAndServe()
 }
 
-// serveCounter tells whoever asks how many bytes this process has allocated.
+// serveCounter tells whoever asks how many bytes this process has allocated,
+// and where its time goes (go tool pprof http://ADDR/debug/pprof/profile).
 func serveCounter(addr string) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
 	}
-	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { //nolint:errcheck // ends with the process
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/allocs", pprof.Handler("allocs").ServeHTTP)
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 		metrics.Read(s)
 		_, _ = w.Write(strconv.AppendUint(nil, s[0].Value.Uint64(), 10))
-	}))
+	})
+	go http.Serve(l, mux) //nolint:errcheck // ends with the process
 	return nil
 }
 
