@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -49,6 +50,16 @@ var (
 	ErrTrailing     = errors.New("something follows the value")
 )
 
+// decoders are kept because each grows tables of keys, which every message
+// on its way through the gateway would otherwise pay for.
+var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(noData) }}
+
+// keepDecoder is the largest document after which a decoder is kept: the
+// tables of one that met a million keys are not worth keeping.
+const keepDecoder = 64 << 10
+
+var noData = bytes.NewReader(nil)
+
 // Check reports whether data is exactly one JSON value within the limits.
 func Check(data []byte, lim Limits) error {
 	if lim.Bytes == 0 {
@@ -60,7 +71,14 @@ func Check(data []byte, lim Limits) error {
 	if len(data) > lim.Bytes {
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(data), lim.Bytes)
 	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(data))
+	dec := decoders.Get().(*jsontext.Decoder)
+	dec.Reset(bytes.NewBuffer(data))
+	defer func() {
+		if len(data) <= keepDecoder {
+			dec.Reset(noData) // the pool must not keep what a stranger sent
+			decoders.Put(dec)
+		}
+	}()
 	for {
 		if _, err := dec.ReadToken(); err != nil {
 			return classify(err)
