@@ -59,7 +59,11 @@ func (p *parser) failed(wanted string) bool {
 // comparison reads a comparison written as a word, which NOT may precede.
 func (p *parser) comparison() bool {
 	switch {
-	case p.take("like", "in"), p.d == Postgres && p.take("ilike"), p.d == SQLite && p.take("glob", "match"),
+	case p.take("in"):
+		if p.d == SQLite && !p.isSign("(") {
+			p.fail("IN looks into a table by its name")
+		}
+	case p.take("like"), p.d == Postgres && p.take("ilike"), p.d == SQLite && p.take("glob", "match"),
 		p.d == MySQL && p.take("regexp", "rlike"):
 	case p.take("between"):
 		p.take("symmetric", "asymmetric")
@@ -164,6 +168,8 @@ func (p *parser) wordOperand(w string) {
 		p.array()
 	case p.d != SQLite && p.take("row", "any", "some", "all"):
 		p.brackets()
+	case p.d == MySQL && p.take("match"):
+		p.match()
 	case p.d != SQLite && p.is("interval"):
 		p.interval()
 	case p.typedLiteral(w):
@@ -259,6 +265,17 @@ func (p *parser) caseWhen() {
 		p.expr()
 	}
 	p.want("end")
+}
+
+// match reads the rest of MySQL's MATCH (columns) AGAINST (text mode).
+func (p *parser) match() {
+	p.brackets()
+	p.want("against")
+	p.wantSign("(")
+	p.operand()
+	for p.take("in", "boolean", "natural", "language", "mode", "with", "query", "expansion") {
+	}
+	p.wantSign(")")
 }
 
 // interval reads an interval: INTERVAL '1 day' or, for MySQL, INTERVAL 1 DAY.

@@ -137,7 +137,7 @@ func (p *parser) names() { p.list(func() { p.name() }) }
 // label reads a name after AS or a dot, where reserved words may stand too.
 func (p *parser) label() string {
 	t := p.peek()
-	if t.kind == quoted || t.kind == word || t.kind == str && p.d != Postgres {
+	if t.kind == quoted || t.kind == word {
 		return p.next().text
 	}
 	p.stuck("a name")

@@ -173,9 +173,10 @@ func (p *parser) column() {
 		return
 	}
 	p.expr()
+	as := p.take("as")
 	t := p.peek()
 	switch {
-	case p.take("as"):
+	case as && (t.kind != str || p.d == Postgres):
 		p.label()
 	case t.kind == word && !reserved[p.d][t.text] && !notBareAlias[t.text], t.kind == quoted,
 		t.kind == str && p.d != Postgres:

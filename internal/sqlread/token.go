@@ -2,6 +2,7 @@ package sqlread
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -41,11 +42,18 @@ type lexer struct {
 // tokenize returns the tokens of a text, or why it has none.
 func tokenize(sql string, d Dialect) ([]token, string) {
 	l := &lexer{d: d, src: sql}
+	if d == MySQL && afterForeign.MatchString(sql) {
+		l.fail("it has a backslash or backquote right after a letter outside ASCII, which some character sets take for its part")
+	}
 	for l.i < len(l.src) && l.why == "" {
 		l.step()
 	}
 	return l.toks, l.why
 }
+
+// afterForeign matches what GBK, Big5 or Shift JIS may swallow as the second
+// byte of a letter, if that is how the connection reads our UTF-8.
+var afterForeign = regexp.MustCompile("[^\x00-\x7f][\\\\`]")
 
 // at returns the byte n places ahead, 0 past the end.
 func (l *lexer) at(n int) byte {
