@@ -45,3 +45,10 @@ planted: ## apply each planted bug to a copy; the test it names must turn red
 .PHONY: find-eval
 find-eval: ## measure tool search on the corpus (ANNOTARY_CORPUS) and rewrite the table of docs/find.md
 	cd find/testdata/eval && $(GO) test -mod=mod -v -count=1 -run TestEval -timeout 20m . -write ../../../docs/find.md
+	cd find/testdata/eval && $(GO) test -v -count=1 -run TestEval -timeout 20m . -write ../../../docs/find.md
+
+.PHONY: derive-eval
+derive-eval: ## learn the weights anew, measure derivation on the corpus, write docs/derivation.md
+	@test -n "$$ANNOTARY_CORPUS" || { echo "ANNOTARY_CORPUS does not name the folder of the tool corpus"; exit 1; }
+	$(GO) test ./derive -count=1 -run '^(TestWeights|TestCorpus)$$' -eval -v | grep -v '^=== RUN'
+	@sed -n '/^| in %/,/^$$/p' docs/derivation.md

@@ -182,8 +182,11 @@ func (r *reading) overwrites() string {
 }
 
 func (r *reading) steers() string {
-	if r.kind == steer && lexicon[r.verb].rank == firm {
+	switch {
+	case r.kind == steer && r.verb != "select":
 		return r.nameSays() + ", and a click can do anything"
+	case r.server.steers && !r.kind.reads() && r.kind != produce:
+		return "its server drives a user interface, where a change can do anything"
 	}
 	return ""
 }

@@ -149,6 +149,7 @@ var lexicon = makeLexicon([numKinds]entry{
 	steer: {
 		firm:    "click press drag hover navigate scroll tap swipe fill goto interact uncheck emulate",
 		leading: "type focus select",
+		loose:   "mouse keyboard",
 	},
 })
 

@@ -26,15 +26,15 @@ func percent(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) 
 func (f *figures) accuracy() float64 { return percent(f.Labelled-f.Unsafe-f.OverCautious, f.Labelled) }
 func (f *figures) unsafe() float64   { return percent(f.Unsafe, f.NotReadOnly) }
 func (f *figures) cautious() float64 { return percent(f.OverCautious, f.ReadOnly) }
-func (f *figures) precision() float64 {
+func (f figures) Precision() float64 {
 	return percent(f.DestructiveRight, f.DestructiveRight+f.DestructiveWrong)
 }
-func (f *figures) recall() float64 { return percent(f.DestructiveRight, f.Destructive) }
+func (f figures) Recall() float64 { return percent(f.DestructiveRight, f.Destructive) }
 
 func (f figures) String() string {
 	return fmt.Sprintf("accuracy %.1f %%, unsafe %.1f %%, over-cautious %.1f %%, mean per server %.1f %%; "+
 		"destructive: precision %.1f %% at recall %.1f %%; contradicted %d (%.2f %%)",
-		f.accuracy(), f.unsafe(), f.cautious(), f.MeanPerServer, f.precision(), f.recall(),
+		f.accuracy(), f.unsafe(), f.cautious(), f.MeanPerServer, f.Precision(), f.Recall(),
 		f.Contradicted, percent(f.Contradicted, f.Labelled))
 }
 
@@ -50,8 +50,8 @@ func (f *figures) check(t *testing.T) {
 		{"over-cautious", f.cautious(), 12, true},
 		{"accuracy", f.accuracy(), 92, false},
 		{"mean per server", f.MeanPerServer, 87, false},
-		{"precision of destructive", f.precision(), 85, false},
-		{"recall of destructive", f.recall(), 65, false},
+		{"precision of destructive", f.Precision(), 85, false},
+		{"recall of destructive", f.Recall(), 65, false},
 		{"contradicted", percent(f.Contradicted, f.Labelled), 1, true},
 	} {
 		if limit.atMost && limit.got > limit.want || !limit.atMost && limit.got < limit.want {

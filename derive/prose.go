@@ -16,7 +16,7 @@ type prose struct {
 	lead    string   // the verb it begins with
 	direct  bool     // nothing stands before that verb
 	verbs   []string // further verbs that share its place: "list, create or close"
-	also    []string // those of them that state what is done: "lists users and deletes …"
+	also    []string // those of them that are done too: "get or update", "lists users and deletes …"
 	later   []string // verbs that begin later sentences and state what is done
 }
 
@@ -65,13 +65,15 @@ func (p *prose) readSentence(tokens []token, first bool) {
 		return
 	}
 	p.opening, p.lead, p.direct = tokens[i].word, lead, i == 0
+	chain := lead != "" // only verbs and what joins them so far
 	for j := i + 1; j < len(tokens); j++ {
 		v, ok := verbAt(tokens, j)
 		if !ok || !joins(tokens[j-1]) {
+			chain = chain && (tokens[j].word == "and" || tokens[j].word == "or")
 			continue
 		}
 		p.verbs = append(p.verbs, v)
-		if states && strings.HasSuffix(tokens[j].word, "s") {
+		if chain || states && strings.HasSuffix(tokens[j].word, "s") {
 			p.also = append(p.also, v)
 		}
 	}

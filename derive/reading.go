@@ -28,6 +28,7 @@ type serverReading struct {
 	prefix      map[string]bool
 	objectFirst bool    // names go object_verb
 	reads       float64 // share of the tools whose verb reads
+	steers      bool    // drives a user interface, by the verbs of several tools
 	// tools finds the name of a tool by "verb object".
 	tools map[string]string
 }
@@ -40,7 +41,7 @@ func read(tools []annotary.Tool) []reading {
 	}
 	server := readServer(names)
 	readings := make([]reading, len(tools))
-	reads := 0
+	reads, steers := 0, 0
 	for i := range tools {
 		r := &readings[i]
 		r.tool, r.words, r.server = &tools[i], server.step(names[i]), server
@@ -51,14 +52,21 @@ func read(tools []annotary.Tool) []reading {
 		r.prose = readProse(tools[i].Description)
 		r.params = readParams(tools[i].Input)
 		r.readModes()
-		if r.kind.reads() {
+		if r.verb == "check" && r.has("selector", "element", "ref", "uid", "xpath") {
+			r.kind = steer // a box on a page
+		}
+		switch {
+		case r.kind.reads():
 			reads++
+		case r.kind == steer && lexicon[r.verb].rank == firm:
+			steers++
 		}
 		if key := r.verb + " " + r.object(); server.tools[key] == "" || tools[i].Name < server.tools[key] {
 			server.tools[key] = tools[i].Name
 		}
 	}
 	server.reads = float64(reads) / float64(max(1, len(tools)))
+	server.steers = steers >= 3
 	return readings
 }
 

@@ -88,6 +88,9 @@ func (r *reading) veto() verdict {
 		agrees := r.prose.direct && lexicon[r.prose.lead].kind == verb.kind || len(r.prose.words) == 0
 		return verdict{annotary.No, sure(plainWrites[r.verb] && agrees && r.lasts(r.verb)), r.nameSays()}
 	}
+	if why := r.executesGiven(); why != "" {
+		return verdict{annotary.No, 0.8, why}
+	}
 	for _, p := range r.params {
 		if p.role() == callback {
 			return verdict{annotary.No, 0.8, "its parameter '" + p.name + "' says that it starts something which reports later"}
@@ -117,7 +120,7 @@ var (
 		"rename cancel clear edit write save upsert overwrite modify")
 	// plainStates are verbs by which a sentence says that something is changed.
 	plainStates = wordSet("create delete destroy drop purge wipe erase truncate remove insert send publish upload rename " +
-		"cancel clear write save upsert overwrite modify mark register trigger start add")
+		"cancel clear write save upsert overwrite modify mark register trigger start add update edit")
 )
 
 // sure returns the confidence of a contradiction if the evidence is that good.
