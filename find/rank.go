@@ -276,11 +276,14 @@ func says(found uint32, terms []term) bool {
 	return !any
 }
 
-// synonymsOf maps a stem to the stems of its synonyms. A pair written with _
-// stands for two neighbouring words.
+// synonymsOf maps a stem to the stems of its synonyms. Neighbouring words are
+// looked for written together, so that is how pairs are filed.
 var synonymsOf = func() map[string][]string {
 	m := map[string][]string{}
-	for _, group := range synonyms {
+	for group := range strings.Lines(synonyms) {
+		if strings.HasPrefix(group, "#") {
+			continue
+		}
 		words := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(group, "_", ""), "-", ""))
 		for _, w := range words {
 			for _, other := range words {

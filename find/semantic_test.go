@@ -26,7 +26,7 @@ func TestSemantic(t *testing.T) {
 		tool("s", "report_c", "Report on a tree in the forest.", "r"),
 	)
 	known := map[string]bool{}
-	for _, w := range strings.Fields("report physician ship harbour doctor hospital tree forest a b c") {
+	for w := range strings.FieldsSeq("report physician ship harbour doctor hospital tree forest a b c") {
 		known[w] = true
 	}
 	url := testenv.Embeddings(t, func(w string) bool { return known[w] })

@@ -1,6 +1,7 @@
 package find
 
 import (
+	_ "embed" // for the list of synonyms
 	"regexp"
 	"strings"
 	"unicode"
@@ -186,86 +187,11 @@ today tomorrow yesterday tonight currently recently later soon
 // serverWords say nothing about which server it is.
 var serverWords = set(`mcp server servers the api npm official client tool tools app io com org dev ai js ts node`)
 
-// synonyms are groups of words that ask for the same thing. A word finds the
-// others of its group at less weight. Verbs first, then the short and the long
-// form of common nouns. Only words that mean the same in every trade belong
-// here.
-var synonyms = []string{
-	"delete remove erase destroy drop purge trash",
-	"create add new make insert",
-	"generate create make",
-	"get fetch read retrieve show view display see check describe look",
-	"list show view browse see all enumerate",
-	"search find query lookup look discover",
-	"update edit modify change set patch",
-	"send post deliver",
-	"run execute exec invoke",
-	"start launch begin trigger run",
-	"stop halt kill terminate cancel abort",
-	"upload attach put",
-	"download export save",
-	"write save store",
-	"open navigate visit go launch",
-	"move relocate transfer",
-	"copy duplicate clone",
-	"rename retitle",
-	"approve accept",
-	"reject decline deny",
-	"convert transform",
-	"schedule plan book",
-	"summarize summary summarise",
-	"analyze analyse analysis inspect",
-	"install setup add",
-	"deploy release publish",
-	"complete finish done close",
-	"reply respond answer",
-	"comment note remark",
-	"error failure exception crash",
-	"email mail e-mail inbox",
-	"message chat text dm",
-	"picture image photo",
-	"folder directory dir",
-	"repository repo",
-	"database db",
-	"document doc documentation docs",
-	"configuration config setting settings preference",
-	"environment env",
-	"variable var",
-	"website site web webpage page url",
-	"pull_request pr merge_request mr",
-	"issue ticket bug",
-	"task todo to-do reminder",
-	"event meeting appointment",
-	"calendar agenda",
-	"user member person people",
-	"customer client",
-	"organization organisation org company",
-	"team group",
-	"price quote cost",
-	"statistic stat metric",
-	"log logs",
-	"history changelog",
-	"invoice bill billing",
-	"key token secret credential",
-	"permission access right",
-	"directions route",
-	"address location place",
-	"weather forecast",
-	"article post",
-	"video clip",
-	"song track music",
-	"movie film",
-	"spreadsheet sheet",
-	"presentation slide slides",
-	"table relation",
-	"row record",
-	"column field",
-	"container docker",
-	"version release",
-	"subscriber contact",
-	"label tag",
-	"colour color",
-}
+// synonyms are groups of words that ask for the same thing, one group a line. A
+// word finds the others of its group at less weight.
+//
+//go:embed synonyms.txt
+var synonyms string
 
 // generic words are in too many tools to say by themselves which one is meant:
 // a tool that matches nothing else does not fit.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -51,13 +52,13 @@ type loop struct {
 }
 
 // run starts the server and plays the script against it.
-func run(ctx context.Context, server *exec.Cmd, in io.Reader, out io.Writer) error {
+func run(ctx context.Context, server *exec.Cmd, in io.Reader, out io.Writer) (err error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "askfirst", Version: "1.0.0"}, nil)
 	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: server}, nil)
 	if err != nil {
 		return fmt.Errorf("starting the shop: %w", err)
 	}
-	defer session.Close()
+	defer func() { err = errors.Join(err, session.Close()) }()
 	l := &loop{session: session, seen: annotary.CleanLabel(), yes: map[string]bool{}, in: bufio.NewReader(in), out: out}
 	if l.rules, err = annotary.PresetRules("careful"); err != nil {
 		return err
