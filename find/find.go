@@ -17,6 +17,7 @@
 package find
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -151,7 +152,7 @@ func (x *Index) choose(q Query) choice {
 		t := h.Tool
 		switch {
 		case q.See != nil && !q.See(t):
-			c.hidden.add(FilterPolicy, nil)
+			c.hidden.add(FilterPolicy, t)
 			continue
 		case kept[t] != "":
 			h.Kept = kept[t]
@@ -173,12 +174,12 @@ func (x *Index) choose(q Query) choice {
 }
 
 // compareHits orders by match, then score, then, where nothing was asked, the
-// harmless first, then by name.
+// harmless first, then by name. Two tools of one server may share a name.
 func compareHits(a, b Hit) int {
 	return cmp.Or(
 		cmp.Compare(b.Match, a.Match), cmp.Compare(b.Score, a.Score),
 		cmp.Compare(b.Tool.Hints.Class(), a.Tool.Hints.Class()),
-		cmp.Compare(a.Tool.Name, b.Tool.Name), cmp.Compare(a.Tool.Server, b.Tool.Server),
+		cmp.Compare(a.Tool.Name, b.Tool.Name), cmp.Compare(a.Tool.Server, b.Tool.Server), bytes.Compare(a.Tool.Raw, b.Tool.Raw),
 	)
 }
 

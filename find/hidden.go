@@ -10,6 +10,9 @@ import (
 // hiding counts what each filter kept out.
 type hiding map[Filter]*Hidden
 
+// add counts a tool that a filter kept out, and remembers its name if there is
+// room: the first ones of ranked tools, the first by name of the others. What
+// policy hid is not named.
 func (h hiding) add(f Filter, t *annotary.Entry) {
 	e := h[f]
 	if e == nil {
@@ -17,8 +20,16 @@ func (h hiding) add(f Filter, t *annotary.Entry) {
 		h[f] = e
 	}
 	e.Count++
-	if t != nil {
-		e.Names = append(e.Names, t.Name)
+	at := len(e.Names)
+	switch f {
+	case FilterPolicy:
+		return
+	case FilterReadOnly, FilterDestructive:
+		at, _ = slices.BinarySearch(e.Names, t.Name)
+	}
+	if at < maxHiddenNames {
+		e.Names = slices.Insert(e.Names, at, t.Name)
+		e.Names = e.Names[:min(len(e.Names), maxHiddenNames)]
 	}
 }
 
@@ -26,16 +37,10 @@ func (h hiding) add(f Filter, t *annotary.Entry) {
 func (h hiding) report(q Query) []Hidden {
 	var all []Hidden
 	for _, f := range []Filter{FilterPolicy, FilterReadOnly, FilterDestructive, FilterMax, FilterBudget} {
-		e := h[f]
-		if e == nil {
-			continue
+		if e := h[f]; e != nil {
+			e.Why = f.why(q)
+			all = append(all, *e)
 		}
-		e.Why = f.why(q)
-		if f == FilterReadOnly || f == FilterDestructive {
-			slices.Sort(e.Names)
-		}
-		e.Names = e.Names[:min(len(e.Names), maxHiddenNames)]
-		all = append(all, *e)
 	}
 	return all
 }
