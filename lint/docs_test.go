@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,20 +45,22 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestDocs_sample keeps the output shown in docs/lint.md what the command
-// prints, as a script has it.
-func TestDocs_sample(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join(testenv.Root(t), "docs", "lint.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	script, err := txtar.ParseFile(filepath.Join(testenv.Root(t), "cmd", "annotary", "testdata", "script", "lint.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range script.Files {
-		if f.Name == "table.txt" && !strings.Contains(string(doc), "```\n"+string(f.Data)+"```\n") {
-			t.Errorf("docs/lint.md does not show\n%s", f.Data)
+// TestDocs_samples keeps the output shown in the pages what the commands print,
+// as the scripts have it.
+func TestDocs_samples(t *testing.T) {
+	root := testenv.Root(t)
+	for page, sample := range map[string]string{"lint": "table.txt", "tools": "states.txt"} {
+		doc, err := os.ReadFile(filepath.Join(root, "docs", page+".md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		script, err := txtar.ParseFile(filepath.Join(root, "cmd", "annotary", "testdata", "script", page+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(script.Files, func(f txtar.File) bool { return f.Name == sample })
+		if at < 0 || !strings.Contains(string(doc), "```\n"+string(script.Files[at].Data)+"```\n") {
+			t.Errorf("docs/%s.md does not show the %s of its script", page, sample)
 		}
 	}
 }
