@@ -46,6 +46,9 @@ func Errorf(format string, args ...any) error {
 // protocol error, which a model does not see.
 func (e *entry) handle(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	call := e.newCall(req)
+	if e.intent.annotations.Destructive { // whoever looks for the culprit looks here
+		call.Log.LogAttrs(ctx, slog.LevelInfo, "destructive call", slog.String("user", call.User))
+	}
 	raw, err := e.run(ctx, call)
 	if err == nil {
 		var res *mcp.CallToolResult

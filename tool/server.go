@@ -21,8 +21,8 @@ import (
 type Options struct {
 	// Instructions tell a model how to use the server.
 	Instructions string
-	// Logger gets every failure, with the id its caller was given. If nil,
-	// [slog.Default].
+	// Logger gets every failure, with the id its caller was given, and every
+	// call of a destructive tool, with its user. If nil, [slog.Default].
 	Logger *slog.Logger
 	// Timeout ends calls. If zero, a minute; if negative, none.
 	Timeout time.Duration

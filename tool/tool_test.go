@@ -338,6 +338,28 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+// TestDestructiveLog: destructive calls are logged with who made them, others
+// are not.
+func TestDestructiveLog(t *testing.T) {
+	var log lockedBuffer
+	s := tool.New("x", "1", &tool.Options{Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+	drop := greetSpec
+	drop.Name = "drop"
+	tool.Add(s, tool.Destroy(tool.Closed, tool.Idempotent), drop, greet)
+	tool.Add(s, tool.Read(tool.Closed), greetSpec, greet)
+	session := connect(t, scoped(s), eras[0], http.Header{"Authorization": {"Bearer a"}})
+	call(t, session, "greet", map[string]any{"name": "x"})
+	if got := log.String(); got != "" {
+		t.Errorf("a read was logged: %s", got)
+	}
+	call(t, session, "drop", map[string]any{"name": "x"})
+	for _, want := range []string{`"msg":"destructive call"`, `"tool":"drop"`, `"user":"ada"`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %s: %s", want, log.String())
+		}
+	}
+}
+
 // wireError looks like an error that the SDK would pass on as a protocol error.
 type wireError struct{}
 

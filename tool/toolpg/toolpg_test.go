@@ -36,8 +36,24 @@ func open(t *testing.T, dsn string, opts *toolpg.Options) *toolpg.Store {
 	return s
 }
 
+// start starts a PostgreSQL and waits until it answers: it listens earlier.
+func start(t *testing.T) (dsn string) {
+	t.Helper()
+	dsn = "host=" + testenv.Postgres(t) + " user=postgres dbname=postgres"
+	pool := connect(t, dsn)
+	var err error
+	for range 300 {
+		if err = pool.Ping(t.Context()); err == nil {
+			return dsn
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal(err)
+	return ""
+}
+
 func TestStore(t *testing.T) {
-	dsn := "host=" + testenv.Postgres(t) + " user=postgres dbname=postgres"
+	dsn := start(t)
 	tooltest.Store(t, func(t *testing.T) tool.Store { return open(t, dsn, nil) })
 	t.Run("deeds", func(t *testing.T) { testDeeds(t, dsn) })
 	t.Run("prune", func(t *testing.T) { testPrune(t, dsn) })
