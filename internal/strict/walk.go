@@ -215,15 +215,30 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// skipString returns the index after the string that begins at i.
+// skipString returns the index after the string that begins at i. Texts are
+// long and escapes are rare, so it looks for both at the speed of memory.
 func skipString(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
+	i++
+	quote := indexFrom(b, i, '"')
+	for quote < len(b) {
+		escape := bytes.IndexByte(b[i:quote], '\\')
+		if escape < 0 {
+			return quote + 1
 		}
+		if i += escape + 2; i > quote {
+			quote = indexFrom(b, i, '"')
+		}
+	}
+	return len(b)
+}
+
+// indexFrom returns where c stands in b at or after i, or len(b).
+func indexFrom(b []byte, i int, c byte) int {
+	if i >= len(b) {
+		return len(b)
+	}
+	if n := bytes.IndexByte(b[i:], c); n >= 0 {
+		return i + n
 	}
 	return len(b)
 }
