@@ -50,6 +50,7 @@ func newFindCmd(s *Streams) *cobra.Command {
 			return runFind(cmd.Context(), o)
 		},
 	}
+	targetFlags(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.query.ReadOnly, "read-only", false, "only tools vouched to change nothing")
 	f.BoolVar(&o.query.ExcludeDestructive, "exclude-destructive", false, "no tools that may delete or overwrite")

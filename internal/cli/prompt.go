@@ -42,6 +42,7 @@ func newPromptCmd(s *Streams) *cobra.Command {
 			return runPrompt(cmd.Context(), o)
 		},
 	}
+	targetFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.preset, "preset", annotary.DefaultPreset, "the rules to write down: relaxed, careful or strict")
 	f.IntVar(&o.budget, "budget", 0, "at most this many tokens, ≈ 4 bytes each; 0 is no limit")
