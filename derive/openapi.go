@@ -3,6 +3,7 @@ package derive
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,7 +73,7 @@ func OpenAPI(doc, overrides []byte) ([]Operation, error) {
 	if err != nil {
 		return nil, err
 	}
-	endpoints := endpointsOf(root)
+	endpoints := (&api{root: root, sections: map[string]map[string]strict.Raw{}}).endpoints()
 	operations := make([]Operation, len(endpoints))
 	for i, claims := range Tools(toolsOf(endpoints)) {
 		operations[i] = endpoints[i].operation(claims, over)
@@ -97,30 +98,38 @@ type input struct {
 	schema   strict.Raw
 }
 
-func endpointsOf(root strict.Raw) []endpoint {
+// An api is a document with what its references point to. A section, such as
+// all shared parameters, is walked once and remembered: documents have tens of
+// megabytes and thousands of references.
+type api struct {
+	root     strict.Raw
+	sections map[string]map[string]strict.Raw
+}
+
+func (a *api) endpoints() []endpoint {
 	var all []endpoint
-	for path, item := range strict.Members(strict.Get(root, "paths")) {
-		item = follow(root, item)
+	for path, item := range strict.Members(strict.Get(a.root, "paths")) {
+		item = a.follow(item)
 		for method, op := range strict.Members(item) {
 			if slices.Contains(methods, method) && strict.KindOf(op) == strict.Object {
-				all = append(all, newEndpoint(root, path, method, item, op))
+				all = append(all, a.endpoint(path, method, item, op))
 			}
 		}
 	}
 	return all
 }
 
-func newEndpoint(root strict.Raw, path, method string, item, op strict.Raw) endpoint {
+func (a *api) endpoint(path, method string, item, op strict.Raw) endpoint {
 	e := endpoint{
 		method: strings.ToUpper(method), path: path,
 		onPath: strict.Get(item, "x-mcp-annotations"), own: strict.Get(op, "x-mcp-annotations"),
 	}
 	for _, list := range []strict.Raw{strict.Get(item, "parameters"), strict.Get(op, "parameters")} {
 		for _, p := range strict.Elements(list) {
-			e.addParam(root, follow(root, p))
+			e.inputs = append(e.inputs, a.parameter(a.follow(p))...)
 		}
 	}
-	e.addBody(root, op)
+	e.inputs = append(e.inputs, a.body(op)...)
 	e.summary, _ = strict.Text(strict.Get(op, "summary"))
 	e.tool.Name, _ = strict.Text(strict.Get(op, "operationId"))
 	if e.tool.Name == "" {
@@ -136,40 +145,51 @@ func newEndpoint(root strict.Raw, path, method string, item, op strict.Raw) endp
 
 // follow returns what a local reference points to; anything else as it is. A
 // reference to a reference is not followed twice.
-func follow(root, v strict.Raw) strict.Raw {
-	ref, ok := strict.Text(strict.Get(v, "$ref"))
-	if pointer, local := strings.CutPrefix(ref, "#"); ok && local {
-		return strict.At(root, pointer)
+func (a *api) follow(v strict.Raw) strict.Raw {
+	ref, _ := strict.Text(strict.Get(v, "$ref"))
+	cut := strings.LastIndexByte(ref, '/')
+	if cut < 0 || !strings.HasPrefix(ref, "#/") {
+		return v
 	}
-	return v
+	section, known := a.sections[ref[:cut]]
+	if !known {
+		section = maps.Collect(strict.Members(strict.At(a.root, ref[1:cut])))
+		a.sections[ref[:cut]] = section
+	}
+	return section[strings.NewReplacer("~1", "/", "~0", "~").Replace(ref[cut+1:])]
 }
 
-func (e *endpoint) addParam(root, p strict.Raw) {
+// parameter returns the inputs a parameter stands for.
+func (a *api) parameter(p strict.Raw) []input {
 	name, _ := strict.Text(strict.Get(p, "name"))
 	in, _ := strict.Text(strict.Get(p, "in"))
-	switch {
+	switch schema := strict.Get(p, "schema"); {
 	case in == "body": // Swagger 2.0
-		e.addProperties(root, strict.Get(p, "schema"))
+		return a.properties(schema)
 	case name == "":
-	case strict.Get(p, "schema") != nil:
-		e.inputs = append(e.inputs, input{name, in, strict.Get(p, "schema")})
-	default: // Swagger 2.0 writes the type beside the name
-		e.inputs = append(e.inputs, input{name, in, p})
+		return nil
+	case schema == nil: // Swagger 2.0 writes the type beside the name
+		return []input{{name, in, p}}
+	default:
+		return []input{{name, in, schema}}
 	}
 }
 
-func (e *endpoint) addBody(root, op strict.Raw) {
-	body := follow(root, strict.Get(op, "requestBody"))
-	for _, media := range strict.Members(strict.Get(body, "content")) {
-		e.addProperties(root, strict.Get(media, "schema"))
-		return // other media types say the same
+// body returns the members of an operation's body. Of several media types the
+// first stands for all.
+func (a *api) body(op strict.Raw) []input {
+	for _, media := range strict.Members(strict.Get(a.follow(strict.Get(op, "requestBody")), "content")) {
+		return a.properties(strict.Get(media, "schema"))
 	}
+	return nil
 }
 
-func (e *endpoint) addProperties(root, schema strict.Raw) {
-	for name, s := range strict.Members(strict.Get(follow(root, schema), "properties")) {
-		e.inputs = append(e.inputs, input{name, "body", s})
+func (a *api) properties(schema strict.Raw) []input {
+	var inputs []input
+	for name, s := range strict.Members(strict.Get(a.follow(schema), "properties")) {
+		inputs = append(inputs, input{name, "body", s})
 	}
+	return inputs
 }
 
 // inputSchema makes the schema of the tool's arguments. Of two inputs of one

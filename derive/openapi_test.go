@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -223,6 +224,28 @@ func TestOpenAPIErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
 		}
+	}
+}
+
+// TestOpenAPILarge: a document of the size of the largest public ones is read
+// in seconds, references and all.
+func TestOpenAPILarge(t *testing.T) {
+	var doc strings.Builder
+	doc.WriteString(`{"openapi":"3.0.0","components":{"schemas":{`)
+	for i := range 3000 {
+		fmt.Fprintf(&doc, `"s%d":{"type":"object","description":%q,"properties":{"a":{"type":"string"}}},`, i, strings.Repeat("x", 2000))
+	}
+	doc.WriteString(`"last":{}},"parameters":{"p":{"name":"p","in":"query"}}},"paths":{`)
+	for i := range 2000 {
+		fmt.Fprintf(&doc, `"/a%d":{"post":{"parameters":[{"$ref":"#/components/parameters/p"}],"requestBody":{"content":{"x":{"schema":{"$ref":"#/components/schemas/s%d"}}}}}},`, i, i)
+	}
+	doc.WriteString(`"/last":{"get":{}}}}`)
+	start := time.Now()
+	ops := mustOpenAPI(t, doc.String(), "")
+	took := time.Since(start)
+	t.Logf("%d operations in %d bytes took %v", len(ops), doc.Len(), took)
+	if len(ops) != 2001 || took > 10*time.Second {
+		t.Errorf("%d operations took %v", len(ops), took)
 	}
 }
 
