@@ -1,6 +1,7 @@
 package derive_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -266,10 +267,13 @@ func FuzzOpenAPI(f *testing.F) {
 			t.Fatalf("the second time: %v\n%s", err, diff)
 		}
 		for _, op := range ops {
-			over := fmt.Sprintf(`{"tools":{%q:{"readOnly":false,"destructive":true}}}`, op.Method+" "+strings.ToValidUTF8(op.Path, ""))
-			changed, err := derive.OpenAPI(doc, []byte(over))
+			key, err := json.Marshal(op.Method + " " + op.Path)
 			if err != nil {
-				return // the path cannot be written as a key
+				t.Fatal(err)
+			}
+			changed, err := derive.OpenAPI(doc, fmt.Appendf(nil, `{"tools":{%s:{"readOnly":false,"destructive":true}}}`, key))
+			if err != nil {
+				t.Fatalf("the override of %s: %v", key, err)
 			}
 			i := slices.IndexFunc(changed, func(o derive.Operation) bool { return o.Method == op.Method && o.Path == op.Path })
 			if got := short(changed[i]); got[:4] != "r-d+" {
