@@ -1,7 +1,6 @@
 package sqlread_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,8 +15,8 @@ import (
 // Texts run under several modes, since a text is not told which one it meets.
 type mariadb struct {
 	data  string
-	watch *myConn
-	modes []*myConn
+	watch conn
+	modes []conn
 }
 
 var mariadbModes = []string{"", "ANSI,NO_BACKSLASH_ESCAPES", "ORACLE", "IGNORE_SPACE,PIPES_AS_CONCAT"}
@@ -26,7 +25,7 @@ func startMariaDB(t *testing.T) *mariadb {
 	t.Helper()
 	socket, data := testenv.MariaDB(t)
 	m := &mariadb{data: data, watch: dialMariaDB(t, socket, "mysql")}
-	must := func(c *myConn, sql string) {
+	must := func(c conn, sql string) {
 		t.Helper()
 		if _, err := c.query(sql); err != nil {
 			t.Fatalf("%s: %v", sql, err)
@@ -53,7 +52,7 @@ func startMariaDB(t *testing.T) *mariadb {
 func (m *mariadb) state(t *testing.T) string {
 	t.Helper()
 	var all []string
-	ask := func(c *myConn, sql string) {
+	ask := func(c conn, sql string) {
 		rows, err := c.query(sql)
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
@@ -83,20 +82,7 @@ func (m *mariadb) state(t *testing.T) string {
 	return strings.Join(append(all, files...), "\n")
 }
 
-// runs runs a text under every mode and reports whether it ran without an
-// error under any.
-func (m *mariadb) runs(t *testing.T, sql string) bool {
-	t.Helper()
-	ran := false
-	for _, c := range m.modes {
-		_, err := c.query(sql)
-		if err != nil && !errors.Is(err, errSQL) {
-			t.Fatalf("%q broke the connection: %v", sql, err)
-		}
-		ran = ran || err == nil
-	}
-	return ran
-}
+func (m *mariadb) runs(t *testing.T, sql string) bool { return runsOn(t, sql, m.modes...) }
 
 func TestMariaDB(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package sqlread_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -71,18 +70,7 @@ func (p *postgres) state(t *testing.T) string {
 	return strings.Join(slices.Concat(outside, inside, listening), " ")
 }
 
-func (p *postgres) runs(t *testing.T, sql string) bool {
-	t.Helper()
-	ran := false
-	for _, c := range []*pgConn{p.run, p.old} {
-		_, err := c.query(sql)
-		if err != nil && !errors.Is(err, errSQL) {
-			t.Fatalf("%q broke the connection: %v", sql, err)
-		}
-		ran = ran || err == nil
-	}
-	return ran
-}
+func (p *postgres) runs(t *testing.T, sql string) bool { return runsOn(t, sql, p.run, p.old) }
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package sqlread_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -15,6 +16,26 @@ type database interface {
 	state(t *testing.T) string
 	// runs runs a text and reports whether it ran without an error.
 	runs(t *testing.T, sql string) bool
+}
+
+// A conn is a connection to a server. An error of the text itself is an errSQL.
+type conn interface {
+	query(sql string) ([]string, error)
+}
+
+// runsOn runs a text on every connection and reports whether it ran without an
+// error on any.
+func runsOn(t *testing.T, sql string, conns ...conn) bool {
+	t.Helper()
+	ran := false
+	for _, c := range conns {
+		_, err := c.query(sql)
+		if err != nil && !errors.Is(err, errSQL) {
+			t.Fatalf("%q broke the connection: %v", sql, err)
+		}
+		ran = ran || err == nil
+	}
+	return ran
 }
 
 // testSeesChanges proves the look-out: each of the texts changes something, is
