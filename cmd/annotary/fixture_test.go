@@ -16,9 +16,9 @@ import (
 )
 
 // notesServer is an MCP server on standard streams with two pages of tools. It
-// keeps a diary: every method it is asked goes into the file DIARY names, so a
-// script that finds tools/call there has caught somebody acting who was only to
-// look.
+// keeps a diary: the folder it starts in and every method it is asked go into
+// the file DIARY names, so a script that finds tools/call there has caught
+// somebody acting who was only to look.
 func notesServer() {
 	diary := io.Discard
 	if name := os.Getenv("DIARY"); name != "" {
@@ -29,6 +29,8 @@ func notesServer() {
 		}
 		diary = f
 	}
+	folder, err := os.Getwd()
+	fmt.Fprintln(diary, "in", folder, err)
 	fmt.Println(os.Getenv("NOISE")) // an empty line, or what a careless server prints
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		if answer := answer(diary, lines.Bytes()); answer != nil {

@@ -66,7 +66,7 @@ func runScan(ctx context.Context, o scanOptions) error {
 	}
 	done := progress(o.streams.Err, fmt.Sprintf("asking %d servers for their tools …", len(clients.Distinct(found.Servers))))
 	report := scan.Run(ctx, found, scan.Options{
-		StartProject: o.project, Timeout: o.timeout, Jobs: o.jobs, Environ: os.Environ(),
+		StartProject: o.project, Timeout: o.timeout, Jobs: o.jobs, Home: place.Home, Environ: os.Environ(),
 	})
 	done()
 	if o.json {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/annotary/annotary/internal/strict"
 )
 
 // home writes files below a new folder and returns it.
@@ -376,6 +378,11 @@ func FuzzFind(f *testing.F) {
 				}
 			}
 			Distinct(servers)
+		}
+		if doc, err := readJSON(raw); err == nil {
+			var rules Rules
+			rules.add(strict.Get(doc, "permissions"))
+			rules.For(ClaudeCode, "a", "b")
 		}
 	})
 }

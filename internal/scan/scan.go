@@ -10,6 +10,7 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -30,6 +31,10 @@ type Options struct {
 	Timeout time.Duration
 	// Jobs is how many servers are asked at once. If zero, 4.
 	Jobs int
+	// Home is the folder a server starts in whose entry names none. It must
+	// not be the folder being scanned: npx and python -m run what they find in
+	// theirs.
+	Home string
 	// Environ is our environment, "name=value" each, for the servers whose
 	// client would pass it on.
 	Environ []string
@@ -92,7 +97,7 @@ func survey(ctx context.Context, entries []clients.Server, opts Options) surveye
 		s.server.Outcome = *stop
 		return s
 	}
-	listing, err := opts.List(ctx, target(entry, opts.Environ), upstream.Options{Timeout: opts.Timeout})
+	listing, err := opts.List(ctx, target(entry, opts), upstream.Options{Timeout: opts.Timeout})
 	if err != nil {
 		s.server.Outcome = failed(entry, listing, err, opts)
 		return s
@@ -145,13 +150,13 @@ func obstacle(s *clients.Server, opts Options) *Outcome {
 }
 
 // target turns an entry into what upstream connects to.
-func target(s *clients.Server, environ []string) upstream.Target {
+func target(s *clients.Server, opts Options) upstream.Target {
 	return upstream.Target{
 		Name:    s.Name,
 		Command: s.Launch.Command,
 		Args:    s.Launch.Args,
-		Env:     s.Launch.Environment(environ),
-		Dir:     s.Launch.Dir,
+		Env:     s.Launch.Environment(opts.Environ),
+		Dir:     cmp.Or(s.Launch.Dir, opts.Home),
 		URL:     s.Launch.URL,
 		Header:  s.Launch.Headers.Reveal(),
 	}

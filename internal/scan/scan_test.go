@@ -136,6 +136,25 @@ func TestRun_Project(t *testing.T) {
 	}
 }
 
+// TestRun_Folder checks that a server of the user's is not started in the folder
+// that is scanned.
+func TestRun_Folder(t *testing.T) {
+	p := place(t)
+	var mu sync.Mutex
+	got := map[string]string{}
+	list := func(_ context.Context, target upstream.Target, _ upstream.Options) (upstream.Listing, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		got[target.Name] = target.Dir
+		return upstream.Listing{}, nil
+	}
+	Run(t.Context(), clients.Find(p), Options{StartProject: true, Home: p.Home, List: list})
+	want := map[string]string{"mail": p.Home, "web": p.Home, "dead": p.Home, "team": p.Project}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("folders (-want +got):\n%s", diff)
+	}
+}
+
 // TestChoose checks which of several entries for one server is started, and
 // what is said if none is.
 func TestChoose(t *testing.T) {
