@@ -108,6 +108,9 @@ func TestCommands_Help(t *testing.T) {
 		if c.Runnable() && c.Flags().Lookup("json") == nil && !plain[c.Name()] {
 			t.Errorf("%s has no --json", c.CommandPath())
 		}
+		if strings.Contains(c.Use, "TARGET") && c.Flags().Lookup("header") == nil {
+			t.Errorf("%s takes a target and not its flags", c.CommandPath())
+		}
 		top := c.Parent() == c.Root()
 		if top && c.GroupID == "" && c.Name() != "completion" && c.Name() != "version" {
 			t.Errorf("%s stands in no group", c.CommandPath())

@@ -43,6 +43,7 @@ func newClientsCmd(s *Streams) *cobra.Command {
 			return runClients(cmd.Context(), o)
 		},
 	}
+	targetFlags(cmd)
 	cmd.Flags().StringVar(&o.only, "client", "", "only this client: claude-code, claude-desktop, cursor, vscode or codex")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print it as JSON")
 	return cmd
