@@ -55,7 +55,7 @@ func WriteJUnit(w io.Writer, r *Report, tools []annotary.Tool, src Source, failO
 		if len(c.Failures) == 0 {
 			suite.Failures++
 		}
-		c.Failures = append(c.Failures, junitFailure{f.Rule, f.Severity.String() + ": " + f.Message, f.text()})
+		c.Failures = append(c.Failures, junitFailure{f.Rule, f.Severity.String() + ": " + f.Message, f.sentence() + "\n" + f.Demand + "\n"})
 	}
 	suite.Tests = len(suite.Cases)
 	if _, err := io.WriteString(w, xml.Header); err != nil {
@@ -69,13 +69,4 @@ func WriteJUnit(w io.Writer, r *Report, tools []annotary.Tool, src Source, failO
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
-}
-
-// text is what a person reads of a failure.
-func (f *Finding) text() string {
-	s := f.sentence() + "\n"
-	if f.Evidence != "" {
-		s += "Evidence: " + f.Evidence + "\n"
-	}
-	return s + f.Demand + "\n"
 }

@@ -115,6 +115,9 @@ func (f *Finding) sentence() string {
 	if f.Tool != "" {
 		s = f.Tool + " " + s
 	}
+	if f.Evidence != "" {
+		s += ": " + f.Evidence
+	}
 	return s + ". Fix: " + f.Fix + "."
 }
 
