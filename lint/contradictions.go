@@ -120,7 +120,9 @@ func doubt(n annotary.HintName, from float64) func(*pass) []Finding {
 		if !p.saysSafe(n) || p.moot(n) || sure < from || sure >= annotary.ContradictionConfidence {
 			return nil
 		}
-		return one(p.disagreement(n, "says %s: %s, which is doubtful"))
+		f := p.disagreement(n, "says %s: %s, which is doubtful")
+		f.Fix = "look again; if the evidence is right, " + f.Fix
+		return one(f)
 	}
 }
 
