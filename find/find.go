@@ -152,16 +152,16 @@ func (x *Index) choose(q Query) choice {
 		t := h.Tool
 		switch {
 		case q.See != nil && !q.See(t):
-			c.hidden.add(FilterPolicy, t)
+			c.hidden.add(FilterPolicy, h)
 			continue
 		case kept[t] != "":
 			h.Kept = kept[t]
 			delete(kept, t)
 		case q.ReadOnly && !t.Hints.Is(annotary.ReadOnly):
-			c.hidden.add(FilterReadOnly, t)
+			c.hidden.add(FilterReadOnly, h)
 			continue
 		case q.ExcludeDestructive && t.Hints.Class() == annotary.Destroy:
-			c.hidden.add(FilterDestructive, t)
+			c.hidden.add(FilterDestructive, h)
 			continue
 		}
 		c.hits = append(c.hits, h)
@@ -248,10 +248,10 @@ func (c *choice) answer(q Query) Answer {
 		switch {
 		case h.Kept != "":
 		case q.Max > 0 && places <= 0:
-			c.hidden.add(FilterMax, h.Tool)
+			c.hidden.add(FilterMax, h)
 			continue
 		case q.Budget > 0 && size > tokens:
-			c.hidden.add(FilterBudget, h.Tool)
+			c.hidden.add(FilterBudget, h)
 			continue
 		default:
 			places--

@@ -163,7 +163,7 @@ func TestSearch_Hidden(t *testing.T) {
 	}
 	want := map[find.Filter]string{
 		find.FilterPolicy:      "1 []",
-		find.FilterDestructive: "2 [mergePullRequest merge_pull_request]",
+		find.FilterDestructive: "2 [merge_pull_request mergePullRequest]",
 		find.FilterMax:         "2 [list_pull_requests get_pull_request_files]",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -3,44 +3,51 @@ package find
 import (
 	"fmt"
 	"slices"
-
-	"github.com/annotary/annotary"
 )
 
-// hiding counts what each filter kept out.
-type hiding map[Filter]*Hidden
+// hiding counts what each filter kept out, and remembers the best of it.
+type hiding map[Filter]*hiddenHits
 
-// add counts a tool that a filter kept out, and remembers its name if there is
-// room: the first ones of ranked tools, the first by name of the others. What
-// policy hid is not named.
-func (h hiding) add(f Filter, t *annotary.Entry) {
+type hiddenHits struct {
+	count int
+	best  []Hit // at most maxHiddenNames
+}
+
+// add counts a hit that a filter kept out. Those that the limits cut come in
+// their order, the others in none.
+func (h hiding) add(f Filter, hit Hit) {
 	e := h[f]
 	if e == nil {
-		e = &Hidden{Filter: f}
+		e = &hiddenHits{}
 		h[f] = e
 	}
-	e.Count++
-	at := len(e.Names)
-	switch f {
-	case FilterPolicy:
-		return
-	case FilterReadOnly, FilterDestructive:
-		at, _ = slices.BinarySearch(e.Names, t.Name)
+	e.count++
+	at := len(e.best)
+	if f == FilterReadOnly || f == FilterDestructive {
+		at, _ = slices.BinarySearchFunc(e.best, hit, compareHits)
 	}
 	if at < maxHiddenNames {
-		e.Names = slices.Insert(e.Names, at, t.Name)
-		e.Names = e.Names[:min(len(e.Names), maxHiddenNames)]
+		e.best = slices.Insert(e.best, at, hit)
+		e.best = e.best[:min(len(e.best), maxHiddenNames)]
 	}
 }
 
-// report returns the filters that hid something, each with its reason.
+// report returns the filters that hid something, each with its reason. What
+// policy hid is not named.
 func (h hiding) report(q Query) []Hidden {
 	var all []Hidden
 	for _, f := range []Filter{FilterPolicy, FilterReadOnly, FilterDestructive, FilterMax, FilterBudget} {
-		if e := h[f]; e != nil {
-			e.Why = f.why(q)
-			all = append(all, *e)
+		e := h[f]
+		if e == nil {
+			continue
 		}
+		hidden := Hidden{Filter: f, Count: e.count, Why: f.why(q)}
+		for _, hit := range e.best {
+			if f != FilterPolicy {
+				hidden.Names = append(hidden.Names, hit.Tool.Name)
+			}
+		}
+		all = append(all, hidden)
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/annotary/annotary/find"
+	"github.com/annotary/annotary/lint"
 )
 
 // embeddingsKey is the variable that holds the key of the embeddings endpoint; a
@@ -86,7 +87,7 @@ func runFind(ctx context.Context, o findOptions) error {
 	}
 	fmt.Fprintf(o.streams.Err, "%d of %d tools\n", len(answer.Hits), len(tools))
 	for _, h := range answer.Hidden {
-		fmt.Fprintf(o.streams.Err, "%d hidden by %s (%s)\n", h.Count, h.Why, strings.Join(h.Names, ", "))
+		fmt.Fprintf(o.streams.Err, "%d hidden by %s (%s)\n", h.Count, h.Why, someNames(h))
 	}
 	for _, name := range answer.Unknown {
 		fmt.Fprintf(o.streams.Err, "no tool is called %q\n", name)
@@ -95,6 +96,16 @@ func runFind(ctx context.Context, o findOptions) error {
 		fmt.Fprintf(o.streams.Err, "word vectors: %s\n", answer.Semantic)
 	}
 	return nil
+}
+
+// someNames names the best of what a filter hid.
+func someNames(h find.Hidden) string {
+	const shown = 3
+	text := strings.Join(h.Names[:min(len(h.Names), shown)], ", ")
+	if h.Count > shown {
+		text += ", …"
+	}
+	return lint.Printable(text)
 }
 
 func printFound(o findOptions, a find.Answer) error {
