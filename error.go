@@ -15,17 +15,21 @@ const (
 	CodeConnect   Code = "could_not_connect"   // a server could not be reached
 	CodeFindings  Code = "findings"            // the check found something
 
-	CodeNoPermit     Code = "no_permit"         // no rule permits it
-	CodeClass        Code = "class_rule"        // the rule for tools of its class
-	CodeIrreversible Code = "irreversible"      // it may destroy, and no way back is known
-	CodeTrifecta     Code = "trifecta"          // private data and strangers' words were seen, and it may carry them out
-	CodeOpenWorld    Code = "open_world"        // it reaches the open world
-	CodePolicy       Code = "policy"            // a policy of the operator's
-	CodePolicyError  Code = "policy_error"      // a policy could not be evaluated
-	CodeConflict     Code = "conflict"          // somebody else wrote first
-	CodeStore        Code = "store_unavailable" // the state store did not do it
-	CodeForged       Code = "forged"            // a signature is not of a known key
-	CodeForked       Code = "log_forked"        // the log has two histories
+	CodeNoPermit      Code = "no_permit"         // no rule permits it
+	CodeClass         Code = "class_rule"        // the rule for tools of its class
+	CodeIrreversible  Code = "irreversible"      // it may destroy, and no way back is known
+	CodeTrifecta      Code = "trifecta"          // private data and strangers' words were seen, and it may carry them out
+	CodeOpenWorld     Code = "open_world"        // it reaches the open world
+	CodePolicy        Code = "policy"            // a policy of the operator's
+	CodePolicyError   Code = "policy_error"      // a policy could not be evaluated
+	CodeUnknownTool   Code = "unknown_tool"      // no such tool, or not for this caller
+	CodeUnknownMethod Code = "unknown_method"    // the operator did not name it
+	CodeDenied        Code = "denied"            // policy does not permit it
+	CodeApproval      Code = "approval_required" // a person must say yes first
+	CodeConflict      Code = "conflict"          // somebody else wrote first
+	CodeStore         Code = "store_unavailable" // the state store did not do it
+	CodeForged        Code = "forged"            // a signature is not of a known key
+	CodeForked        Code = "log_forked"        // the log has two histories
 )
 
 // An Error has a code for machines, a sentence for whoever asked, and a cause

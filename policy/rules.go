@@ -40,6 +40,9 @@ permit(principal, action == Action::"unattended", resource);
 forbid(principal, action == Action::"unattended", resource)
 when { context.truncated };
 
+@id("named_methods") @reason("the operator let this method of the server through")
+permit(principal, action == Action::"other", resource);
+
 @id("upstream_questions") @reason("servers may ask the person, in their own name")
 permit(principal, action == Action::"elicit", resource);
 `

@@ -35,8 +35,9 @@ func newServeCmd(s *Streams) *cobra.Command {
 		GroupID: groupRun,
 		Short:   "Run the gateway in front of MCP servers",
 		Long: "Run the gateway: MCP over streamable HTTP, one address for each server of the\n" +
-			"configuration, http://LISTEN/mcp/s/NAME. What clients and servers say passes\n" +
-			"unchanged. The addresses are printed once the gateway listens. SIGHUP reads the\n" +
+			"configuration, http://LISTEN/mcp/s/NAME. With a preset, rules or policies in the\n" +
+			"configuration every call is judged and recorded before it is forwarded; without,\n" +
+			"what clients and servers say passes unchanged. The addresses are printed once the gateway listens. SIGHUP reads the\n" +
 			"configuration again; SIGINT and SIGTERM end the gateway.",
 		Example: "  annotary serve --config annotary.yaml\n" +
 			"  annotary serve --config annotary.yaml --json",
@@ -86,6 +87,7 @@ type daemon struct {
 	log     *slog.Logger
 	gateway *gateway.Gateway
 	handler *wire.Handler
+	ledger  *ledger // nil while calls are not judged
 
 	mu  sync.Mutex
 	cfg *config.Config
@@ -110,6 +112,11 @@ func newDaemon(path string, log *slog.Logger) (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	judge, err := d.judge(cfg)
+	if err != nil {
+		return nil, err
+	}
+	d.gateway.Use(judge)
 	d.gateway.Replace(servers...)
 	d.handler = wire.New(d.gateway, wireOptions(cfg, log))
 	return d, nil
@@ -134,9 +141,30 @@ func (d *daemon) reload() error {
 	if err != nil {
 		return err
 	}
+	judge, err := d.judge(next)
+	if err != nil {
+		return err
+	}
+	d.gateway.Use(judge)
 	d.gateway.Replace(servers...)
 	d.cfg = next
 	return nil
+}
+
+// judge makes what judges calls by a configuration, nil if it wants none. The
+// log is opened when it is first needed and stays open.
+func (d *daemon) judge(c *config.Config) (*gateway.Judge, error) {
+	if !c.Judged() {
+		return nil, nil
+	}
+	if d.ledger == nil {
+		ledger, err := openLedger(context.Background(), c)
+		if err != nil {
+			return nil, err
+		}
+		d.ledger = ledger
+	}
+	return buildJudge(c, d.path, d.ledger.log)
 }
 
 func (d *daemon) reloadOn(ctx context.Context, hangup <-chan os.Signal) {
@@ -194,4 +222,9 @@ func (d *daemon) close() {
 	d.handler.Close()
 	d.gateway.Replace()
 	d.gateway.Wait()
+	if d.ledger != nil {
+		if err := d.ledger.close(); err != nil {
+			d.log.Error("the log was not closed cleanly", "error", err)
+		}
+	}
 }

@@ -126,6 +126,11 @@ func (c *Config) settle(dir string) error {
 	if c.Data.value, err = absolute(dir, data); err != nil {
 		return err
 	}
+	for i := range c.Policies {
+		if c.Policies[i].value, err = absolute(dir, c.Policies[i].value); err != nil {
+			return err
+		}
+	}
 	for name, s := range c.Servers {
 		if s.Cwd.value == "" {
 			continue

@@ -40,6 +40,16 @@ type Config struct {
 	// Servers are the MCP servers behind the gateway, by name. The server
 	// NAME is reached at /mcp/s/NAME.
 	Servers map[string]Server `yaml:"servers"`
+	// Preset names the rules that judge calls: relaxed, careful or strict. If
+	// preset, rules and policies are all left out, calls are not judged: what
+	// clients and servers say passes unchanged, and nothing is recorded.
+	Preset Preset `yaml:"preset"`
+	// Rules are your own, in place of a preset. What no rule permits is
+	// refused; rules: {} refuses everything.
+	Rules *Rules `yaml:"rules"`
+	// Policies are files of Cedar policies, judged beside the rules. A
+	// relative path starts at the folder of this file.
+	Policies []Text `yaml:"policies"`
 	// Limits bound what clients and servers may cost the gateway.
 	Limits Limits `yaml:"limits"`
 	// Timeouts bound how long the gateway waits.
@@ -70,6 +80,18 @@ type Server struct {
 	// per-principal (each principal and working directory has its own) or
 	// per-session (each session has its own).
 	Instance Instance `yaml:"instance" default:"per-principal"`
+	// BelieveHints takes the server at its word where nobody contradicts it.
+	// Otherwise a hint counts only where you vouch for it in overrides.
+	BelieveHints bool `yaml:"believe_hints"`
+	// Overrides are your word on the hints of tools, by name or by a pattern
+	// in which * stands for anything.
+	Overrides map[string]Override `yaml:"overrides"`
+	// Narrow says which argument of a tool tells that a call only reads, by
+	// name or pattern.
+	Narrow map[string]Narrow `yaml:"narrow"`
+	// Methods are names or patterns of MCP methods to let through that the
+	// gateway does not know. It matters only where calls are judged.
+	Methods []string `yaml:"methods"`
 	// Disabled leaves the server out without deleting what is written here.
 	Disabled bool `yaml:"disabled"`
 	// Timeouts of this server alone. What is left out is as in timeouts.

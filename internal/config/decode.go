@@ -123,6 +123,9 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, what string) {
 		d.mapping(n, v, what)
 	case reflect.Slice:
 		d.sequence(n, v, what)
+	case reflect.Pointer: // what tells being left out from being empty
+		v.Set(reflect.New(v.Type().Elem()))
+		d.value(n, v.Elem(), what)
 	default:
 		d.basic(n, v, what)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/testenv"
 )
 
@@ -70,7 +71,10 @@ func reference(t *testing.T) string {
 	}{
 		{"The file", Config{}},
 		{"`servers.NAME`", Server{}},
+		{"`servers.NAME.overrides.TOOLS`", Override{}},
+		{"`servers.NAME.narrow.TOOLS`", Narrow{}},
 		{"`servers.NAME.timeouts`", ServerTimeouts{}},
+		{"`rules`", Rules{}},
 		{"`limits`", Limits{}},
 		{"`timeouts`", Timeouts{}},
 	} {
@@ -105,8 +109,10 @@ func typeName(t reflect.Type) string {
 		return "duration"
 	case reflect.TypeFor[Size]():
 		return "size"
-	case reflect.TypeFor[Instance]():
+	case reflect.TypeFor[Instance](), reflect.TypeFor[Preset](), reflect.TypeFor[annotary.Verdict]():
 		return "word"
+	case reflect.TypeFor[Day]():
+		return "day"
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -117,17 +123,26 @@ func typeName(t reflect.Type) string {
 		return "`true`, `false`"
 	case reflect.Slice:
 		return "list"
+	case reflect.Pointer:
+		return typeName(t.Elem())
 	}
 	return "mapping"
 }
 
 // fieldDocs reads the doc comments of this package's structs.
 func fieldDocs(t *testing.T) map[string]string {
-	f, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
 	docs := map[string]string{}
+	for _, file := range []string{"config.go", "policy.go"} {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		addDocs(docs, f)
+	}
+	return docs
+}
+
+func addDocs(docs map[string]string, f *ast.File) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		typ, ok := n.(*ast.TypeSpec)
 		if !ok {
@@ -144,7 +159,6 @@ func fieldDocs(t *testing.T) map[string]string {
 		}
 		return true
 	})
-	return docs
 }
 
 // cell puts a doc comment on the one line a table cell has.

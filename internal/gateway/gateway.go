@@ -1,11 +1,12 @@
 // Package gateway is the line: the way of a call from a client to a server and
 // back.
 //
-// [Gateway.Call] is one straight function. Its stages are the gateway's fields,
-// in the order they run; each gets values and returns values. Today these are
-// two, resolve and forward:
+// [Gateway.Call] is one straight function; each stage gets values and returns
+// values:
 //
-//	wire: receive ─▶ resolve (which server) ─▶ forward (raw bytes) ─▶ wire: deliver
+//	wire: receive ─▶ resolve ─▶ decide ─▶ record ─▶ forward ─▶ record ─▶ wire: deliver
+//
+// A [Judge] does the middle. Without one, messages are resolved and forwarded.
 //
 // The package speaks no HTTP to clients (internal/wire does) and none to
 // servers (internal/upstream does).
@@ -18,6 +19,7 @@ import (
 	"sync/atomic"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/audit"
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/upstream"
 )
@@ -40,6 +42,8 @@ type Call struct {
 type Gateway struct {
 	// Servers are those in service, by name. They are replaced as one.
 	servers atomic.Pointer[map[string]*upstream.Server]
+	// Judge decides about calls. Without one, everything passes.
+	judge atomic.Pointer[Judge]
 
 	mu      sync.Mutex // one reload at a time
 	leaving sync.WaitGroup
@@ -66,13 +70,63 @@ func (g *Gateway) Call(ctx context.Context, call *Call) (*upstream.Answer, error
 	if err != nil {
 		return nil, err
 	}
-	answer, err := g.forward(ctx, server, call)
+	answer, err := g.through(ctx, server, call)
 	if err != nil || call.Message.Method == "subscriptions/listen" {
 		server.Release() // a stream that waits for events must not hold up a reload
 		return answer, err
 	}
 	answer.OnClose(server.Release)
 	return answer, nil
+}
+
+// Use puts a judge over the calls that come from now on; nil lets everything
+// pass.
+func (g *Gateway) Use(j *Judge) { g.judge.Store(j) }
+
+// through takes a message past the judge, where there is one, to the server.
+func (g *Gateway) through(ctx context.Context, s *upstream.Server, call *Call) (*upstream.Answer, error) {
+	judge := g.judge.Load()
+	if judge == nil {
+		return g.forward(ctx, s, call)
+	}
+	if call.Message.Method == "tools/list" && call.Message.Kind == rpc.Request {
+		answer, err := g.forward(ctx, s, call)
+		return onFinal(answer, err, func(msg []byte) ([]byte, error) { return judge.showList(call, msg) })
+	}
+	if m := judge.open(s, call); m != nil {
+		return g.judged(ctx, m)
+	}
+	return g.forward(ctx, s, call)
+}
+
+// judged is the line: resolve, decide, record, forward, record. What cannot be
+// recorded does not happen; a read that can neither change nor carry anything is
+// forwarded while its entry is being written, and its result waits for it.
+func (g *Gateway) judged(ctx context.Context, m *matter) (*upstream.Answer, error) {
+	if err := m.resolve(ctx); err != nil {
+		return m.fault(err)
+	}
+	m.decide()
+	durable, overlap := m.record(ctx), m.mayOverlap()
+	if m.decision.Effect != annotary.Allow || !overlap {
+		if err := durable(); err != nil {
+			return m.fault(err)
+		}
+	}
+	if m.decision.Effect != annotary.Allow {
+		m.finish(audit.Refused, m.decision.Reasons[0].Code, 0)
+		return m.refusal(), nil
+	}
+	answer, err := g.forward(ctx, m.server, m.call)
+	if overlap {
+		if lost := durable(); lost != nil {
+			if err == nil {
+				answer.Close()
+			}
+			return m.fault(lost)
+		}
+	}
+	return m.follow(answer, err)
 }
 
 // resolve finds the server in service under this name and keeps it in service.

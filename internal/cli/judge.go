@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/derive"
+	"github.com/annotary/annotary/internal/catalog"
+	"github.com/annotary/annotary/internal/config"
+	"github.com/annotary/annotary/internal/gateway"
+	"github.com/annotary/annotary/internal/jetstream"
+	"github.com/annotary/annotary/policy"
+)
+
+// A ledger is where a gateway that judges keeps its log.
+type ledger struct {
+	engine *jetstream.Engine
+	log    *jetstream.Log
+}
+
+// openLedger opens the log in the data folder. Every opening begins a new epoch,
+// so that no pack of an earlier one is taken for a copy of a new one.
+func openLedger(ctx context.Context, c *config.Config) (*ledger, error) {
+	engine, err := jetstream.Open(ctx, jetstream.Options{Dir: filepath.Join(c.Data.Value(), "state")})
+	if err != nil {
+		return nil, err
+	}
+	log, err := engine.Log(ctx, annotary.DefaultTenant, rand.Text(), jetstream.LogOptions{})
+	if err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	return &ledger{engine, log}, nil
+}
+
+func (l *ledger) close() error {
+	l.log.Close()
+	return l.engine.Close()
+}
+
+// buildJudge makes what judges calls by this configuration.
+func buildJudge(c *config.Config, path string, log gateway.Log) (*gateway.Judge, error) {
+	files, err := readPolicies(c)
+	if err != nil {
+		return nil, err
+	}
+	set, err := policy.New(policy.Options{Rules: c.ShortRules(), Files: files})
+	if err != nil {
+		return nil, err
+	}
+	j := &gateway.Judge{Policies: set, Log: log, Stances: map[string]catalog.Stance{}, Methods: map[string][]string{}}
+	for name, s := range c.Servers {
+		stance, err := stanceOf(s, path)
+		if err != nil {
+			return nil, annotary.E(annotary.CodeConfig, fmt.Sprintf("server %s: %v", name, err), err).
+				WithHint("docs/narrowing.md shows how a rule is written")
+		}
+		j.Stances[name], j.Methods[name] = stance, s.Methods
+	}
+	return j, nil
+}
+
+func readPolicies(c *config.Config) ([]policy.File, error) {
+	var files []policy.File
+	for _, p := range c.Policies {
+		text, err := os.ReadFile(p.Value())
+		if err != nil {
+			return nil, annotary.E(annotary.CodeConfig, "a policy file cannot be read: "+p.Value(), err).
+				WithHint("does the file exist, and may this user read it?")
+		}
+		files = append(files, policy.File{Name: p.Value(), Text: string(text)})
+	}
+	return files, nil
+}
+
+// stanceOf is what the configuration says of a server's tools.
+func stanceOf(s config.Server, path string) (catalog.Stance, error) {
+	at := annotary.Position{File: filepath.Base(path)}
+	stance := catalog.Stance{Believe: s.BelieveHints}
+	for pattern, o := range s.Overrides {
+		stance.Overrides = append(stance.Overrides, catalog.Override{
+			Tools: pattern, Hints: o.Hints(), Reason: o.Reason, Expires: o.Until.End(), At: at,
+		})
+	}
+	for pattern, n := range s.Narrow {
+		rule := derive.Rule{Kind: derive.Kind(n.Kind), At: n.At, Dialect: n.Dialect}
+		if err := rule.Check(); err != nil {
+			return stance, err
+		}
+		stance.Narrow = append(stance.Narrow, catalog.Narrow{Tools: pattern, Rule: rule, At: at})
+	}
+	return stance, nil
+}

@@ -1,0 +1,132 @@
+package config
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/annotary/annotary"
+)
+
+// Preset is the name of a set of rules.
+type Preset string
+
+// UnmarshalText reads a preset's name.
+func (p *Preset) UnmarshalText(text []byte) error {
+	if _, err := annotary.PresetRules(string(text)); err != nil || len(text) == 0 {
+		return fmt.Errorf("a preset is relaxed, careful or strict, not %q", text)
+	}
+	*p = Preset(text)
+	return nil
+}
+
+// Rules say what happens to a call, by what its tool does. Each is allow,
+// ask_once (a person is asked once for this tool and conversation), ask,
+// ask_outside (asked outside the client) or deny. The strictest that matches
+// wins. Until people can be asked, what asks is refused.
+type Rules struct {
+	// Read speaks of tools that change nothing.
+	Read annotary.Verdict `yaml:"read"`
+	// Write speaks of tools that change something but destroy nothing.
+	Write annotary.Verdict `yaml:"write"`
+	// Destructive speaks of tools that may delete or overwrite.
+	Destructive annotary.Verdict `yaml:"destructive"`
+	// Irreversible speaks of destructive tools not known to have a way back.
+	Irreversible annotary.Verdict `yaml:"irreversible"`
+	// Open speaks of tools not known to stay in a closed world.
+	Open annotary.Verdict `yaml:"open"`
+}
+
+// Override is your word on the hints of some tools. A hint that is left out is
+// not spoken of.
+type Override struct {
+	// ReadOnly says the tool changes nothing.
+	ReadOnly *bool `yaml:"readOnly"`
+	// Destructive says the tool may delete or overwrite.
+	Destructive *bool `yaml:"destructive"`
+	// Idempotent says that repeating a call changes nothing more.
+	Idempotent *bool `yaml:"idempotent"`
+	// OpenWorld says the tool reaches entities outside.
+	OpenWorld *bool `yaml:"openWorld"`
+	// Sensitive says results may hold private data.
+	Sensitive *bool `yaml:"sensitive"`
+	// Untrusted says results may hold a stranger's words.
+	Untrusted *bool `yaml:"untrusted"`
+	// Egress says arguments may leave the trust boundary.
+	Egress *bool `yaml:"egress"`
+	// Reversible says there is a way back.
+	Reversible *bool `yaml:"reversible"`
+	// Reason is shown to whoever asks why.
+	Reason string `yaml:"reason"`
+	// Until is the day after which the override no longer holds, written
+	// 2027-01-31. If empty, it holds until you remove it.
+	Until Day `yaml:"until"`
+}
+
+// Hints returns what the override says, by hint.
+func (o *Override) Hints() map[annotary.HintName]bool {
+	said := map[annotary.HintName]bool{}
+	for n, v := range map[annotary.HintName]*bool{
+		annotary.ReadOnly: o.ReadOnly, annotary.Destructive: o.Destructive, annotary.Idempotent: o.Idempotent,
+		annotary.OpenWorld: o.OpenWorld, annotary.Sensitive: o.Sensitive, annotary.Untrusted: o.Untrusted,
+		annotary.Egress: o.Egress, annotary.Reversible: o.Reversible,
+	} {
+		if v != nil {
+			said[n] = *v
+		}
+	}
+	return said
+}
+
+// Narrow says which argument of a tool tells that a call only reads.
+type Narrow struct {
+	// Kind is sql, http, action or dry_run.
+	Kind string `yaml:"kind"`
+	// At is the JSON Pointer of the argument, such as /query.
+	At string `yaml:"at"`
+	// Dialect of a SQL text: postgres, mysql or sqlite. If empty, a text is a
+	// read only if it is one in all three.
+	Dialect string `yaml:"dialect"`
+}
+
+// Day is a date.
+type Day time.Time
+
+// UnmarshalText reads a date.
+func (d *Day) UnmarshalText(text []byte) error {
+	t, err := time.Parse(time.DateOnly, string(text))
+	if err != nil {
+		return fmt.Errorf("a day is written like 2027-01-31, not %q", text)
+	}
+	*d = Day(t)
+	return nil
+}
+
+// End returns the moment the day is over, zero for no day.
+func (d Day) End() time.Time {
+	if time.Time(d).IsZero() {
+		return time.Time{}
+	}
+	return time.Time(d).AddDate(0, 0, 1)
+}
+
+// Judged reports whether calls are judged at all.
+func (c *Config) Judged() bool { return c.Preset != "" || c.Rules != nil || len(c.Policies) > 0 }
+
+// ShortRules returns the rules in force, nil if only policies judge.
+func (c *Config) ShortRules() *annotary.Rules {
+	switch {
+	case c.Rules != nil:
+		r := c.Rules
+		return &annotary.Rules{
+			Read: r.Read, Write: r.Write, Destructive: r.Destructive, Irreversible: r.Irreversible,
+			Open: annotary.OpenRule{Else: r.Open},
+		}
+	case c.Preset != "":
+		r, err := annotary.PresetRules(string(c.Preset))
+		if err != nil { // UnmarshalText let no other name in
+			return &annotary.Rules{}
+		}
+		return &r
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/audit"
+	"github.com/annotary/annotary/internal/rpc"
+	"github.com/annotary/annotary/internal/strict"
+	"github.com/annotary/annotary/internal/upstream"
+)
+
+// onFinal has f change the response of an answer, whenever it comes.
+func onFinal(a *upstream.Answer, err error, f func([]byte) ([]byte, error)) (*upstream.Answer, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Stream != nil:
+		a.Stream = &changed{a.Stream, f}
+	case a.Body != nil:
+		if a.Body, err = f(a.Body); err != nil {
+			a.Close()
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// changed is a stream whose last message is changed.
+type changed struct {
+	upstream.Stream
+	change func([]byte) ([]byte, error)
+}
+
+// Next returns the next item.
+func (c *changed) Next(ctx context.Context) (upstream.Item, error) {
+	it, err := c.Stream.Next(ctx)
+	if err != nil || it.Msg == nil || (!it.Final && strict.Get(it.Msg, "result") == nil) {
+		return it, err
+	}
+	if it.Msg, err = c.change(it.Msg); err != nil {
+		return upstream.Item{}, err
+	}
+	if it.Event != nil {
+		it.Event = rpc.AppendEvent(nil, "", it.Msg)
+	}
+	return it, nil
+}
+
+// follow records how the call ends, when it does.
+func (m *matter) follow(a *upstream.Answer, err error) (*upstream.Answer, error) {
+	switch {
+	case err != nil:
+		m.finish(resultOf(err), annotary.CodeOf(err), 0)
+		return nil, err
+	case a.Stream != nil:
+		a.Stream = &followed{Stream: a.Stream, m: m}
+	default:
+		m.end(a.Body)
+	}
+	return a, nil
+}
+
+// end records a response.
+func (m *matter) end(msg []byte) {
+	result := audit.OK
+	switch {
+	case strict.Get(msg, "error") != nil:
+		result = audit.Failed
+	case strict.KindOf(strict.Get(msg, "result", "isError")) == strict.True:
+		result = audit.ToolError
+	}
+	m.finish(result, "", len(msg))
+}
+
+// resultOf says how a call ended that got no answer. Where it may have reached
+// the server, what it did is unknown.
+func resultOf(err error) audit.Result {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return audit.Cancelled
+	case errors.Is(err, upstream.ErrStopped), errors.Is(err, upstream.ErrSilent), errors.Is(err, context.DeadlineExceeded):
+		return audit.Unknown
+	default:
+		return audit.Failed
+	}
+}
+
+// followed is a stream that tells the matter how it ended.
+type followed struct {
+	upstream.Stream
+	m    *matter
+	once sync.Once
+}
+
+// Next returns the next item.
+func (f *followed) Next(ctx context.Context) (upstream.Item, error) {
+	it, err := f.Stream.Next(ctx)
+	switch {
+	case err == nil && (it.Final || strict.Get(it.Msg, "result") != nil || strict.Get(it.Msg, "error") != nil):
+		f.once.Do(func() { f.m.end(it.Msg) })
+	case err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil:
+		f.once.Do(func() { f.m.finish(resultOf(err), annotary.CodeOf(err), 0) })
+	}
+	return it, err
+}
+
+// Close gives the stream up. A call without a response was cancelled.
+func (f *followed) Close() {
+	f.Stream.Close()
+	f.once.Do(func() { f.m.finish(audit.Cancelled, "", 0) })
+}

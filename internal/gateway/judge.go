@@ -1,0 +1,216 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/audit"
+	"github.com/annotary/annotary/internal/catalog"
+	"github.com/annotary/annotary/internal/rpc"
+	"github.com/annotary/annotary/internal/strict"
+	"github.com/annotary/annotary/internal/upstream"
+	"github.com/annotary/annotary/policy"
+)
+
+// A Judge is what stands between receive and forward: it knows every tool,
+// decides about every call, and records it. It does not change; a reload makes a
+// new one.
+type Judge struct {
+	// Policies decide. Nil denies everything.
+	Policies *policy.Set
+	// Stances are what the operator says of each server, by name.
+	Stances map[string]catalog.Stance
+	// Methods that pass although we do not know them, by server; "*" is all.
+	Methods map[string][]string
+	// Log takes the entries. Without one nothing is called.
+	Log Log
+
+	mu      sync.Mutex
+	shelves map[string]*shelf
+	writing sync.WaitGroup
+}
+
+// A Log keeps entries. What Append returned without an error for is durable.
+type Log interface {
+	Append(ctx context.Context, line []byte) error
+}
+
+// Wait returns when everything that was being recorded is.
+func (j *Judge) Wait() { j.writing.Wait() }
+
+// actions are the methods that can reach into a server, and what policies call
+// them.
+var actions = map[string]policy.Action{
+	"tools/call":          policy.Call,
+	"resources/read":      policy.Read,
+	"prompts/get":         policy.Prompt,
+	"completion/complete": policy.Complete,
+}
+
+// housekeeping are the methods of the protocol itself: they ask what there is,
+// or keep a connection.
+var housekeeping = []string{
+	"initialize", "ping", "server/discover", "tools/list", "prompts/list", "resources/list",
+	"resources/templates/list", "resources/subscribe", "resources/unsubscribe", "logging/setLevel",
+	"subscriptions/listen",
+}
+
+// A matter is one call before the judge.
+type matter struct {
+	judge  *Judge
+	call   *Call
+	server *upstream.Server
+	action policy.Action
+	began  time.Time
+
+	tool     *catalog.Tool // nil for what is no tool
+	hints    annotary.Hints
+	target   *policy.Target
+	decision annotary.Decision
+	entry    audit.Entry
+}
+
+// open begins a matter. Messages that reach into nothing are not judged: then it
+// returns nil.
+func (j *Judge) open(s *upstream.Server, call *Call) *matter {
+	m := &call.Message
+	if m.Kind != rpc.Request || slices.Contains(housekeeping, m.Method) {
+		return nil
+	}
+	action, known := actions[m.Method]
+	if !known {
+		action = policy.Other
+	}
+	return &matter{judge: j, call: call, server: s, action: action, began: time.Now()}
+}
+
+// resolve finds out what the call is about: which tool, and what holds of it for
+// these arguments.
+func (m *matter) resolve(ctx context.Context) error {
+	msg := &m.call.Message
+	m.entry = audit.Entry{
+		Kind: audit.Decided, Call: rand.Text(), Time: m.began, Method: msg.Method, Server: m.server.Name,
+	}
+	m.entry.SetPrincipal(&m.call.Principal)
+	if m.action != policy.Call {
+		return m.resolveOther(msg)
+	}
+	name, _ := msg.Target()
+	tool, err := m.judge.tool(ctx, m.server, name)
+	if err != nil {
+		return err
+	}
+	if tool == nil || !m.judge.sees(&m.call.Principal, tool) {
+		return unknownTool(name)
+	}
+	if err := m.digestArguments(msg.Arguments()); err != nil {
+		return err
+	}
+	m.tool = tool
+	m.hints, m.target, _ = tool.For(msg.Arguments())
+	m.entry.SetTool(&tool.Tool, &m.hints)
+	m.entry.Definition = tool.Digest.String()
+	return nil
+}
+
+// resolveOther prepares what is no tool. The protocol calls resources, prompts
+// and completions reads; of a method we do not know nothing is known.
+func (m *matter) resolveOther(msg *rpc.Message) error {
+	kinds := map[policy.Action]policy.Kind{policy.Read: policy.Resource, policy.Prompt: policy.PromptOf, policy.Complete: policy.PromptOf}
+	kind, ok := kinds[m.action]
+	name, _ := msg.Target()
+	m.hints = annotary.Pessimistic()
+	if ok {
+		for _, n := range []annotary.HintName{annotary.ReadOnly, annotary.Destructive, annotary.Idempotent} {
+			m.hints[n] = annotary.Hint{Value: n.Safe(), From: annotary.FromDeclared, Why: "the protocol calls it a read"}
+		}
+	} else {
+		kind, name = policy.Method, msg.Method
+		if !m.judge.passes(m.server.Name, msg.Method) {
+			return &rpc.Fault{Code: rpc.CodeMethodNotFound, Message: "this method is not let through", Data: reasonData(annotary.CodeUnknownMethod)}
+		}
+	}
+	stance := m.judge.Stances[m.server.Name]
+	m.target = policy.NewTarget(policy.About{Kind: kind, Server: m.server.Name, Name: name, Hints: m.hints, Believed: stance.Believe})
+	m.entry.Tool, m.entry.Class = name, m.hints.Class().String()
+	return nil
+}
+
+// digestArguments puts what was asked into the entry, as a digest. Arguments
+// that two readers could read in two ways are refused.
+func (m *matter) digestArguments(args []byte) error {
+	if args == nil {
+		return nil
+	}
+	if err := strict.Unambiguous(args); err != nil {
+		return annotary.E(annotary.CodeAmbiguous, err.Error(), err)
+	}
+	sum, err := strict.Sum(args)
+	m.entry.ArgumentsDigest = sum.String()
+	return err
+}
+
+// passes reports whether the operator named the method for this server.
+func (j *Judge) passes(server, method string) bool {
+	return slices.ContainsFunc(j.Methods[server], func(p string) bool { return catalog.Match(p, method) })
+}
+
+// sees reports whether the principal may know of the tool: it has the scopes and
+// no policy hides it.
+func (j *Judge) sees(who *annotary.Principal, t *catalog.Tool) bool {
+	for _, scope := range t.Scopes {
+		if !slices.Contains(who.Scopes, scope) {
+			return false
+		}
+	}
+	return j.Policies.See(policy.NewSubject(who), t.Target()).Effect == annotary.Allow
+}
+
+// decide puts the matter to the policies.
+func (m *matter) decide() {
+	m.decision = m.judge.Policies.Decide(&policy.Request{
+		Action: m.action, Who: policy.NewSubject(&m.call.Principal), Target: m.target,
+		Arguments: m.call.Message.Arguments(), Seen: annotary.CleanLabel(), Now: m.began,
+	})
+	m.entry.SetDecision(m.decision)
+	m.entry.Severity = audit.SeverityOf(&m.hints, m.decision.Effect)
+	if m.judge.Policies != nil {
+		m.entry.Policy = m.judge.Policies.Digest().String()
+	}
+}
+
+// mayOverlap reports whether the call may be forwarded while its entry is still
+// being written: it can change nothing, reach nothing outside and carry nothing
+// out, and somebody we rely on says so.
+func (m *matter) mayOverlap() bool {
+	return m.hints.Vouched(annotary.ReadOnly) && m.hints.Vouched(annotary.OpenWorld) && m.hints.Vouched(annotary.Egress)
+}
+
+// record writes the entry as it stands and returns a function that waits until
+// it is durable.
+func (m *matter) record(ctx context.Context) func() error {
+	line, err := m.entry.Encode()
+	if err != nil {
+		return func() error { return err }
+	}
+	if m.judge.Log == nil {
+		return func() error { return annotary.E(annotary.CodeStore, "calls cannot be recorded", nil) }
+	}
+	done := make(chan error, 1)
+	m.judge.writing.Go(func() { done <- m.judge.Log.Append(ctx, line) })
+	return func() error { return <-done }
+}
+
+// finish records how the call ended. Nobody waits for it: an entry "decided"
+// without an outcome says that the outcome is unknown.
+func (m *matter) finish(result audit.Result, code annotary.Code, size int) {
+	m.entry.Kind, m.entry.Result, m.entry.Code, m.entry.Bytes = audit.Outcome, result, code, size
+	m.entry.Time = time.Now()
+	m.entry.Millis = float64(m.entry.Time.Sub(m.began).Microseconds()) / 1000
+	m.entry.Arguments = nil
+	m.record(context.Background())
+}

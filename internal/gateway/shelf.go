@@ -1,0 +1,99 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/catalog"
+	"github.com/annotary/annotary/internal/upstream"
+)
+
+// A shelf is what is known of one server's tools. It learns them from the lists
+// that pass to clients, and asks the server itself for a tool it never saw.
+type shelf struct {
+	mu     sync.Mutex
+	defs   map[string]annotary.Tool // by name, as last sent
+	order  []string
+	server *catalog.Server
+	asked  time.Time // when the server was last asked
+}
+
+// askAgain is how long a server is not asked again for a tool that it did not
+// have.
+const askAgain = 2 * time.Second
+
+func (j *Judge) shelf(server string) *shelf {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.shelves == nil {
+		j.shelves = map[string]*shelf{}
+	}
+	s := j.shelves[server]
+	if s == nil {
+		s = &shelf{defs: map[string]annotary.Tool{}}
+		j.shelves[server] = s
+	}
+	return s
+}
+
+// learn takes in definitions that a server sent and returns its catalogue.
+// Nothing is made anew if nothing changed.
+func (j *Judge) learn(server string, tools []annotary.Tool) (*catalog.Server, error) {
+	s := j.shelf(server)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.learn(server, tools, j.Stances[server])
+}
+
+func (s *shelf) learn(server string, tools []annotary.Tool, stance catalog.Stance) (*catalog.Server, error) {
+	changed := s.server == nil
+	for _, t := range tools {
+		old, known := s.defs[t.Name]
+		if known && string(old.Raw) == string(t.Raw) {
+			continue
+		}
+		if !known {
+			s.order = append(s.order, t.Name)
+		}
+		s.defs[t.Name], changed = t, true
+	}
+	if !changed {
+		return s.server, nil
+	}
+	all := make([]annotary.Tool, len(s.order))
+	for i, name := range s.order {
+		all[i] = s.defs[name]
+	}
+	made, err := catalog.New(server, all, stance, time.Now())
+	if err == nil {
+		s.server = made
+	}
+	return made, err
+}
+
+// tool finds a tool of a server, nil if it has none of that name.
+func (j *Judge) tool(ctx context.Context, server *upstream.Server, name string) (*catalog.Tool, error) {
+	s := j.shelf(server.Name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.server != nil {
+		if t := s.server.Tool(name); t != nil {
+			return t, nil
+		}
+	}
+	if time.Since(s.asked) < askAgain {
+		return nil, nil
+	}
+	s.asked = time.Now()
+	listing, err := upstream.List(ctx, server.Target, upstream.Options{})
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.learn(server.Name, listing.Tools, j.Stances[server.Name])
+	if err != nil {
+		return nil, err
+	}
+	return made.Tool(name), nil
+}
