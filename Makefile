@@ -52,3 +52,9 @@ derive-eval: ## learn the weights anew, measure derivation on the corpus, write 
 	@test -n "$$ANNOTARY_CORPUS" || { echo "ANNOTARY_CORPUS does not name the folder of the tool corpus"; exit 1; }
 	$(GO) test ./derive -count=1 -run '^(TestWeights|TestCorpus)$$' -eval -v | grep -v '^=== RUN'
 	@sed -n '/^| in %/,/^$$/p' docs/derivation.md
+
+BENCHFLAGS ?= -d 2s -rounds 5
+.PHONY: bench-wire
+bench-wire: ## measure the wire beside other proxies, into docs/performance.md
+	$(GO) build -o .tmp/bin/bench ./conformance/bench
+	.tmp/bin/bench -docs docs $(BENCHFLAGS)
