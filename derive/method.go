@@ -37,8 +37,8 @@ func (c *Claims) say(n annotary.HintName, v annotary.Value, confidence float64, 
 	c[n] = annotary.Claim{Hint: n, Value: v, By: annotary.FromDerived, Confidence: confidence, Why: why}
 }
 
-// judgePost: POST adds something, unless its name says that it only looks or
-// that it takes something away.
+// judgePost: POST adds something, unless its action says that it only looks, or
+// does worse.
 func (e *endpoint) judgePost(c *Claims, words Claims) {
 	verb, kind := e.action()
 	switch {
@@ -47,13 +47,13 @@ func (e *endpoint) judgePost(c *Claims, words Claims) {
 		c.say(annotary.ReadOnly, annotary.Yes, 0.7, why)
 		c.say(annotary.Destructive, annotary.No, 0.8, why)
 		c.say(annotary.Idempotent, annotary.Yes, 0.7, why)
-	case kind == destroys || words[annotary.Destructive].Value == annotary.Yes && words[annotary.Destructive].Confidence >= 0.8:
-		why := "POST, and its words say that it takes something away"
-		if kind == destroys {
-			why = fmt.Sprintf("POST, and its action is '%s'", verb)
-		}
+	case posts[kind] != "":
+		why := fmt.Sprintf("POST, and its action is '%s', which %s", verb, posts[kind])
 		c.say(annotary.ReadOnly, annotary.No, 0.95, why)
-		c.say(annotary.Destructive, annotary.Yes, 0.85, why)
+		c.say(annotary.Destructive, annotary.Yes, 0.7, why)
+		c.say(annotary.Idempotent, annotary.No, 0.6, "POST need not be idempotent, by RFC 9110")
+	case words[annotary.Destructive].Value == annotary.Yes && words[annotary.Destructive].Confidence >= 0.8:
+		c.say(annotary.ReadOnly, annotary.No, 0.9, "POST changes something")
 		c.say(annotary.Idempotent, annotary.No, 0.6, "POST need not be idempotent, by RFC 9110")
 	default:
 		c.say(annotary.ReadOnly, annotary.No, 0.9, "POST changes something")
@@ -87,26 +87,36 @@ func (e *endpoint) judgeSafe(op *Operation) {
 type effect uint8
 
 const (
-	noEffect effect = iota
-	acts            // does something
-	destroys        // takes something away
+	noEffect   effect = iota
+	acts              // does something
+	overwrites        // replaces what was there
+	commits           // does what cannot be taken back
+	destroys          // takes something away
 )
 
-// effects are the verbs that, as the action of an operation, do more than read.
-var effects = makeEffects(
-	`delete remove destroy purge wipe erase truncate drop clear reset revoke cancel terminate kill logout signout
-	unsubscribe uninstall deactivate disable expire`,
-	`create add insert update set edit modify rename move send email notify invite remind publish subscribe confirm
-	activate enable approve reject accept decline trigger execute start stop restart deploy install sync import
-	upload submit pay charge refund transfer redeem login signin verify impersonate`)
+// posts says why a POST with such an action is destructive.
+var posts = map[effect]string{
+	overwrites: "overwrites what was there",
+	commits:    "cannot be taken back",
+	destroys:   "takes something away",
+}
 
-func makeEffects(destroying, acting string) map[string]effect {
+// effects are the verbs that, as the action of an operation, do more than read.
+var effects = makeEffects(map[effect]string{
+	destroys: `delete remove destroy purge wipe erase truncate drop clear reset revoke cancel terminate kill logout signout
+		unsubscribe uninstall deactivate disable expire`,
+	commits:    `send email notify invite remind publish pay charge refund transfer redeem purchase buy`,
+	overwrites: `update set edit modify rename replace overwrite move`,
+	acts: `create add insert subscribe confirm activate enable approve reject accept decline trigger execute start stop
+		restart deploy install sync import upload submit login signin verify impersonate`,
+})
+
+func makeEffects(words map[effect]string) map[string]effect {
 	m := map[string]effect{}
-	for w := range wordSet(acting) {
-		m[w] = acts
-	}
-	for w := range wordSet(destroying) {
-		m[w] = destroys
+	for e, list := range words {
+		for w := range wordSet(list) {
+			m[w] = e
+		}
 	}
 	return m
 }

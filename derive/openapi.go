@@ -65,7 +65,10 @@ func OpenAPI(doc, overrides []byte) ([]Operation, error) {
 	if err != nil {
 		return nil, annotary.E(annotary.CodeInvalid, "the OpenAPI document cannot be read: "+err.Error(), err)
 	}
-	if v := version(root); !strings.HasPrefix(v, "3.") && v != "2.0" {
+	switch v := version(root); {
+	case v == "":
+		return nil, annotary.E(annotary.CodeInvalid, "it is no OpenAPI document: it says neither openapi nor swagger", nil)
+	case v != "2.0" && !strings.HasPrefix(v, "3."):
 		return nil, annotary.E(annotary.CodeInvalid, fmt.Sprintf("OpenAPI version %q is not known", v), nil).
 			WithHint("OpenAPI 3.0, 3.1 and Swagger 2.0 are read")
 	}
@@ -220,8 +223,14 @@ func toolsOf(endpoints []endpoint) []annotary.Tool {
 
 // operation makes the claims of an endpoint. What its method says about the
 // three hints of reading and writing is put over what was derived from its
-// words; the other five stay.
+// words; the other five stay, but that an API stays on this machine is never
+// read off a word such as file.
 func (e *endpoint) operation(words Claims, over *overrides) Operation {
+	for _, n := range []annotary.HintName{annotary.OpenWorld, annotary.Egress} {
+		if words[n].Value == n.Safe() {
+			words.say(n, annotary.Unknown, 0, "the document does not say what the API reaches")
+		}
+	}
 	op := Operation{Name: e.tool.Name, Method: e.method, Path: e.path, Claims: words}
 	e.judgeMethod(&op, words)
 	byMethod := op.Claims

@@ -54,6 +54,9 @@ func TestOpenAPIMethods(t *testing.T) {
 		{"post", "/q", "operationId: searchUsers", "r+d-i+"},
 		{"post", "/orders/{id}/cancel", "", "r-d+i-"},
 		{"post", "/x", "operationId: deleteEverything", "r-d+i-"},
+		{"post", "/pet/{id}", "operationId: updatePet", "r-d+i-"},
+		{"post", "/messages/send", "", "r-d+i-"},
+		{"post", "/files", "operationId: uploadFile", "r-d-i-"},
 		{"put", "/users/{id}", "operationId: updateUser", "r-d+i+"},
 		{"patch", "/users/{id}", "", "r-d+i-"},
 		{"delete", "/users/{id}", "operationId: deleteUser", "r-d+i+"},
@@ -206,6 +209,7 @@ func TestOpenAPIErrors(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, doc, overrides, want string }{
 		{"version", "openapi: 4.0.0", "", `OpenAPI version "4.0.0" is not known`},
+		{"other", "hello: world", "", "it is no OpenAPI document"},
 		{"duplicate", "openapi: 3.0.0\npaths: {}\npaths: {}", "", "the OpenAPI document cannot be read"},
 		{"bomb", bomb, "", "too large or too deep"},
 		{"circle", "openapi: 3.0.0\npaths: &a {x: *a}", "", "cannot be read"},
