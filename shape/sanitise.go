@@ -21,21 +21,27 @@ func Sanitise(value []byte, schema *Schema) (clean []byte, dropped []string, err
 	if err := strict.Check(value, strict.Limits{}); err != nil {
 		return nil, nil, annotary.E(annotary.CodeInvalid, "the value cannot be read: "+err.Error(), err)
 	}
-	n, dropped := sanitise(parse(value), schema)
+	n, dropped, err := sanitise(parse(value), schema)
+	if err != nil {
+		return nil, nil, err
+	}
 	if len(dropped) == 0 {
 		return value, nil, nil
 	}
 	return n.json(), dropped, nil
 }
 
-func sanitise(n *node, schema *Schema) (*node, []string) {
+func sanitise(n *node, schema *Schema) (*node, []string, error) {
 	if schema == nil {
-		return n, nil
+		return n, nil, nil
 	}
 	s := sanitiser{}
 	clean := s.value(n, []*rule{schema.root}, nil)
+	if s.steps > maxSteps {
+		return nil, nil, annotary.E(annotary.CodeInvalid, errCostly.Error(), errCostly)
+	}
 	slices.Sort(s.dropped)
-	return clean, slices.Compact(s.dropped)
+	return clean, slices.Compact(s.dropped), nil
 }
 
 type sanitiser struct {
@@ -45,10 +51,11 @@ type sanitiser struct {
 }
 
 func (s *sanitiser) value(n *node, rules []*rule, path []string) *node {
-	if s.steps++; len(rules) == 0 || (n.kind != strict.Object && n.kind != strict.Array) {
+	if s.steps++; s.steps > maxSteps || len(rules) == 0 || (n.kind != strict.Object && n.kind != strict.Array) {
 		return n
 	}
 	flat := flatten(rules, n, s.choose)
+	s.steps += len(flat) * (len(flat) + len(n.kids))
 	if n.kind == strict.Array {
 		return s.array(n, flat, path)
 	}
@@ -114,24 +121,11 @@ func memberRules(flat []*rule, name string) (rules []*rule, declared bool) {
 			rules, declared = append(rules, named...), true
 		case r.additional != nil && !r.additional.never:
 			rules, declared = append(rules, r.additional), true
-		case r.needs(name):
+		case r.needed[name]:
 			declared = true
 		}
 	}
 	return rules, declared
-}
-
-// needs reports whether the rule may demand the member's presence.
-func (r *rule) needs(name string) bool {
-	if slices.Contains(r.required, name) {
-		return true
-	}
-	for _, names := range r.dependent {
-		if slices.Contains(names, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // flatten returns all rules that hold for the value itself, each once: through
@@ -148,8 +142,10 @@ func flatten(rules []*rule, n *node, choose func(alternatives []*rule, n *node) 
 		flat = append(flat, r)
 		todo = append(todo, r.ref, r.then, r.orElse)
 		todo = append(todo, r.all...)
-		for _, name := range n.names {
-			todo = append(todo, r.whenPresent[name])
+		for name, when := range r.whenPresent {
+			if n.get(name) != nil {
+				todo = append(todo, when)
+			}
 		}
 		for _, alternatives := range [][]*rule{r.any, r.one} {
 			if len(alternatives) > 0 {

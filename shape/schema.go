@@ -2,6 +2,7 @@ package shape
 
 import (
 	"fmt"
+	"iter"
 	"math/big"
 	"net/url"
 	"regexp"
@@ -38,6 +39,7 @@ type rule struct {
 	propNames   *rule
 	required    []string
 	dependent   map[string][]string
+	needed      map[string]bool // what required and dependentRequired name
 	whenPresent map[string]*rule
 	minProps    int
 	maxProps    int
@@ -86,6 +88,18 @@ func Compile(raw []byte) (*Schema, error) {
 
 // maxSchema is the largest schema read; real ones are a hundred times smaller.
 const maxSchema = 4 << 20
+
+// maxPatterns is how many patterns of member names one schema may have: each is
+// tried on every name.
+const maxPatterns = 64
+
+func count[K, V any](seq iter.Seq2[K, V]) int {
+	n := 0
+	for range seq {
+		n++
+	}
+	return n
+}
 
 // A compiler turns a document into rules. Each place is read once, so that a
 // schema which refers to itself becomes a graph.
@@ -166,6 +180,10 @@ func (c *compiler) objectKeyword(r *rule, at, name string, v strict.Raw) {
 	case "properties":
 		r.props = c.named(below, v)
 	case "patternProperties":
+		if count(strict.Members(v)) > maxPatterns {
+			c.fail(below, "more than %d patterns", maxPatterns)
+			return
+		}
 		for pattern, schema := range strict.Members(v) {
 			re, err := regexp.Compile(pattern)
 			if err != nil {
@@ -180,19 +198,31 @@ func (c *compiler) objectKeyword(r *rule, at, name string, v strict.Raw) {
 		r.propNames = c.rule(below, v)
 	case "required":
 		r.required = texts(v)
+		r.need(r.required)
 	case "dependentRequired":
 		r.dependent = map[string][]string{}
 		for member, needs := range strict.Members(v) {
 			r.dependent[member] = texts(needs)
+			r.need(r.dependent[member])
 		}
 	case "dependentSchemas":
 		r.whenPresent = c.named(below, v)
 	case "minProperties":
-		r.minProps = c.count(below, v)
+		r.minProps = c.number(below, v)
 	case "maxProperties":
-		r.maxProps = c.count(below, v)
+		r.maxProps = c.number(below, v)
 	default:
 		c.arrayKeyword(r, at, name, v)
+	}
+}
+
+// need notes members whose presence the rule may demand.
+func (r *rule) need(names []string) {
+	if r.needed == nil {
+		r.needed = map[string]bool{}
+	}
+	for _, name := range names {
+		r.needed[name] = true
 	}
 }
 
@@ -214,13 +244,13 @@ func (c *compiler) arrayKeyword(r *rule, at, name string, v strict.Raw) {
 	case "contains":
 		r.contains = c.rule(below, v)
 	case "minContains":
-		r.minContains = c.count(below, v)
+		r.minContains = c.number(below, v)
 	case "maxContains":
-		r.maxContains = c.count(below, v)
+		r.maxContains = c.number(below, v)
 	case "minItems":
-		r.minItems = c.count(below, v)
+		r.minItems = c.number(below, v)
 	case "maxItems":
-		r.maxItems = c.count(below, v)
+		r.maxItems = c.number(below, v)
 	case "uniqueItems":
 		r.unique = strict.KindOf(v) == strict.True
 	default:
@@ -232,9 +262,9 @@ func (c *compiler) scalarKeyword(r *rule, at, name string, v strict.Raw) {
 	below := at + "/" + escape(name)
 	switch name {
 	case "minLength":
-		r.minLength = c.count(below, v)
+		r.minLength = c.number(below, v)
 	case "maxLength":
-		r.maxLength = c.count(below, v)
+		r.maxLength = c.number(below, v)
 	case "pattern":
 		// A pattern Go cannot read is not checked, and the string not cut.
 		s, _ := strict.Text(v)
@@ -335,7 +365,7 @@ func (c *compiler) anchor(at string, raw strict.Raw, name string) (string, bool)
 	return "", false
 }
 
-func (c *compiler) count(at string, v strict.Raw) int {
+func (c *compiler) number(at string, v strict.Raw) int {
 	limit, ok := rational(v)
 	if !ok || limit.Sign() < 0 || !limit.IsInt() || limit.Cmp(big.NewRat(1<<31, 1)) > 0 {
 		c.fail(at, "not a count")

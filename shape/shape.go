@@ -143,7 +143,9 @@ func newShaper(raw []byte, o Options) *shaper {
 }
 
 func (s *shaper) run() error {
-	s.findMirrors()
+	if err := s.findMirrors(); err != nil {
+		return err
+	}
 	if err := s.neutralise(); err != nil {
 		return err
 	}
@@ -157,29 +159,34 @@ func (s *shaper) run() error {
 	return nil
 }
 
-// findMirrors notes which texts repeat the structured content or one of its
-// members. A text that holds undeclared fields as well is such a mirror: what
-// is dropped here is dropped there.
-func (s *shaper) findMirrors() {
+// findMirrors sanitises, and notes which texts repeat the structured content or
+// one of its members. A text that holds undeclared fields as well is such a
+// mirror: what is dropped here is dropped there.
+func (s *shaper) findMirrors() error {
 	if s.structured == nil {
-		return
+		return nil
 	}
 	schema := s.Schema
 	if !s.Sanitise {
 		schema = nil
 	}
-	clean, _ := sanitise(s.structured, schema)
+	clean, dropped, err := sanitise(s.structured, schema)
+	if err != nil {
+		return err
+	}
 	for _, b := range s.blocks {
 		if n := b.value(); n != nil {
 			b.mirrors, b.mirror = mirror(n, clean, schema)
 		}
 	}
+	s.structured, s.report.Dropped, s.touched = clean, dropped, len(dropped) > 0
+	return nil
 }
 
 // mirror finds the place in the structured content that the value repeats: all
 // of it, or one member.
 func mirror(n, structured *node, schema *Schema) (member string, found bool) {
-	if clean, _ := sanitise(n, schema); same(clean, structured) {
+	if clean, _, err := sanitise(n, schema); err == nil && same(clean, structured) {
 		return "", true
 	}
 	if structured.kind != strict.Object {
@@ -190,8 +197,8 @@ func mirror(n, structured *node, schema *Schema) (member string, found bool) {
 			continue
 		}
 		wrapped := &node{kind: strict.Object, names: []string{name}, kids: []*node{n}}
-		clean, _ := sanitise(wrapped, schema)
-		if same(clean.get(name), structured.kids[i]) {
+		clean, _, err := sanitise(wrapped, schema)
+		if err == nil && same(clean.get(name), structured.kids[i]) {
 			return name, true
 		}
 	}
@@ -207,12 +214,8 @@ func same(a, b *node) bool {
 	return err == nil && err2 == nil && x == y
 }
 
-// neutralise sanitises and cleans.
+// neutralise cleans.
 func (s *shaper) neutralise() error {
-	if s.structured != nil && s.Sanitise {
-		s.structured, s.report.Dropped = sanitise(s.structured, s.Schema)
-		s.touched = len(s.report.Dropped) > 0
-	}
 	if !s.Clean {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/annotary/annotary"
@@ -266,12 +267,48 @@ func TestValidate_hostile(t *testing.T) {
 	double += `},"$ref":"#/$defs/a40"}`
 	for _, schema := range []string{`{"$ref":"#"}`, `{"allOf":[{"$ref":"#"}]}`, double} {
 		s := compile(t, schema)
+		start := time.Now()
 		if err := s.Validate([]byte(`{"a":1}`)); err == nil {
 			t.Errorf("%.60s: a value was found to keep to it", schema)
 		}
 		in := result(mustJSON(page(100, "x")), "done")
 		if _, _, err := shape.Result(in, shape.Options{Limit: 500, Schema: s, Sanitise: true}); err != nil {
 			t.Errorf("%.60s: %v", schema, err)
+		}
+		if took := time.Since(start); took > 30*time.Second {
+			t.Errorf("%.60s: took %v", schema, took)
+		}
+	}
+}
+
+// TestResult_hostile ends results and schemas that are made to be expensive
+// together.
+func TestResult_hostile(t *testing.T) {
+	members, wide := map[string]any{}, []any{}
+	for i := range 20_000 {
+		members[fmt.Sprint("k", i)] = i
+	}
+	for range 3_000 {
+		wide = append(wide, map[string]any{"properties": map[string]any{"a": map[string]any{}}})
+	}
+	var names []string
+	for name := range members {
+		names = append(names, name)
+	}
+	for name, schema := range map[string]any{
+		"required": map[string]any{"properties": map[string]any{"a": true}, "required": names},
+		"wide":     map[string]any{"allOf": wide},
+		"choices":  map[string]any{"anyOf": wide, "items": map[string]any{"oneOf": wide}},
+	} {
+		s := compile(t, string(mustJSON(schema)))
+		start := time.Now()
+		if _, _, err := shape.Result(result(mustJSON(members), "done"), shape.Options{Limit: 500, Schema: s, Sanitise: true, Clean: true}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := time.Since(start); took > 30*time.Second {
+			t.Errorf("%s: took %v", name, took)
+		} else {
+			t.Logf("%s: %v", name, took)
 		}
 	}
 }

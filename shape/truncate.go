@@ -2,6 +2,7 @@ package shape
 
 import (
 	"container/heap"
+	"errors"
 	"sort"
 	"unicode/utf8"
 
@@ -55,7 +56,11 @@ func Truncate(value []byte, schema *Schema, limit int) ([]byte, Cut, error) {
 
 func truncate(original *node, schema *Schema, limit int) (*node, Cut, error) {
 	n := original.clone()
-	valid := schema.validate(original) == nil
+	err := schema.validate(original)
+	if errors.Is(err, errCostly) {
+		return nil, Cut{}, err
+	}
+	valid := err == nil
 	t := truncator{root: n, limit: limit}
 	t.cut.Marked = mark(n, schema)
 	if schema != nil {
@@ -93,7 +98,7 @@ func mark(n *node, schema *Schema) bool {
 	}
 	meta.set("truncated", scalar(strict.True, []byte("true")))
 	marked.set("meta", meta)
-	if clean, _ := sanitise(marked, schema); clean.get("meta").get("truncated") == nil {
+	if clean, _, err := sanitise(marked, schema); err != nil || clean.get("meta").get("truncated") == nil {
 		return false
 	}
 	if schema.validate(n) == nil && schema.validate(marked) != nil {
@@ -154,7 +159,7 @@ func (n *node) obey(r *rule) {
 		n.least = max(n.least, r.minProps)
 		n.list = n.list || (r.additional != nil && !r.additional.never)
 		for _, name := range n.names {
-			n.need[name] = n.need[name] || r.needs(name)
+			n.need[name] = n.need[name] || r.needed[name]
 			n.named[name] = n.named[name] || len(r.declared(name)) > 0
 		}
 	default:

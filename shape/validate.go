@@ -16,7 +16,7 @@ import (
 // Both sides of a validation may be a stranger's. These bound what one may cost:
 // a schema can ask for exponential work in few bytes.
 const (
-	maxSteps = 2_000_000
+	maxSteps = 4_000_000
 	maxDepth = 1_000
 )
 
@@ -162,6 +162,9 @@ func (v *validator) checkCondition(r *rule, n *node, depth int) error {
 func (v *validator) checkObject(r *rule, n *node, depth int) error {
 	if len(n.names) < r.minProps || (r.maxProps >= 0 && len(n.names) > r.maxProps) {
 		return fmt.Errorf("has %d members", len(n.names))
+	}
+	if v.steps += len(r.required) * len(n.names) / 16; v.steps > maxSteps { // looking for each
+		return errCostly
 	}
 	for _, name := range r.required {
 		if n.get(name) == nil {
