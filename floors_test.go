@@ -16,7 +16,7 @@ const module = "github.com/annotary/annotary"
 // floors names every package from the ground up. A package may import only
 // packages of lower floors, none beside it.
 var floors = [][]string{
-	{"internal/strict", "internal/testenv", "internal/sqlread"},
+	{"internal/strict", "internal/testenv", "tool/internal/burst", "internal/sqlread"},
 	{"."},
 	{
 		"derive", "policy", "audit", "prompt", "find", "find/internal/judged", "shape",

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -156,7 +157,7 @@ func invoker[In, Out any](e *entry, h Handler[In, Out]) func(context.Context, *C
 				return nil, err
 			}
 			fillLists(reflect.ValueOf(&out))
-			raw, err := json.Marshal(out)
+			raw, err := marshal(out)
 			if err != nil {
 				return nil, err
 			}
@@ -167,6 +168,15 @@ func invoker[In, Out any](e *entry, h Handler[In, Out]) func(context.Context, *C
 		}
 		return do(ctx)
 	}
+}
+
+// marshal writes v for a model: < and & stay what they are.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // check reads the arguments strictly and holds them to the schema.

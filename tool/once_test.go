@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/annotary/annotary/tool"
+	"github.com/annotary/annotary/tool/internal/burst"
 	"github.com/annotary/annotary/tool/tooltest"
 )
 
@@ -60,7 +61,7 @@ func TestKeyed(t *testing.T) {
 		raw, err := json.Marshal(res.StructuredContent)
 		return fmt.Sprint(string(raw), textOf(res), res.IsError), err
 	}
-	tooltest.Deeds(t, 200, &done, write)
+	burst.Writes(t, 200, &done, write)
 
 	other := call(t, sessions[0], "customer_create", map[string]any{"name": "Eve", "idempotencyKey": "k1"})
 	if !other.IsError || !strings.Contains(textOf(other), "other arguments") {

@@ -216,7 +216,7 @@ func (e *entry) result(call *Call, out []byte) ([]byte, error) {
 		res.StructuredContent = json.RawMessage(out)
 	}
 	res.Content = append([]mcp.Content{&mcp.TextContent{Text: e.text(call, out)}}, call.attached...)
-	raw, err := json.Marshal(&res)
+	raw, err := marshal(&res)
 	if err != nil {
 		return nil, err
 	}

@@ -213,36 +213,58 @@ func TestWire(t *testing.T) {
 // rawList asks for the tools with a bare HTTP request.
 func rawList(t *testing.T, h http.Handler) []byte {
 	t.Helper()
+	tools := strict.Get(rawAsk(t, h, "tools/list", "", nil), "tools")
+	if tools == nil {
+		t.Fatal("no tools")
+	}
+	return tools
+}
+
+// rawAsk sends a modern request without an SDK and returns its result.
+func rawAsk(t *testing.T, h http.Handler, method, name string, params map[string]any) []byte {
+	t.Helper()
 	srv := httptest.NewServer(h)
 	defer srv.Close()
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := map[string]any{"_meta": map[string]any{
+		"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{},
+	}}
+	maps.Copy(all, params)
+	body := must(json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": all}))
+	req := must(http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL, bytes.NewReader(body)))
 	for k, v := range map[string]string{
 		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
-		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": name,
 	} {
-		req.Header.Set(k, v)
+		if v != "" {
+			req.Header.Set(k, v)
+		}
 	}
 	res, err := srv.Client().Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	raw, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(io.ReadAll(res.Body))
 	if _, data, ok := bytes.Cut(raw, []byte("data: ")); ok {
 		raw, _, _ = bytes.Cut(data, []byte("\n"))
 	}
-	tools := strict.Get(raw, "result", "tools")
-	if tools == nil {
-		t.Fatalf("no tools in %s", raw)
+	result := strict.Get(raw, "result")
+	if result == nil {
+		t.Fatalf("no result in %s", raw)
 	}
-	return tools
+	return result
+}
+
+// TestBigNumbers: a number beyond 2^53 goes out as it is.
+func TestBigNumbers(t *testing.T) {
+	s := tool.New("x", "1", nil)
+	tool.Add(s, tool.Read(tool.Closed), greetSpec, func(context.Context, *tool.Call, nameIn) (created, error) {
+		return created{1<<53 + 1}, nil
+	})
+	res := rawAsk(t, s.HTTP(), "tools/call", "greet", map[string]any{"name": "greet", "arguments": map[string]any{"name": "x"}})
+	if got, want := string(strict.Get(res, "structuredContent")), `{"id":9007199254740993}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }
 
 func TestCall(t *testing.T) {
@@ -251,11 +273,11 @@ func TestCall(t *testing.T) {
 			s := tool.New("x", "1", nil)
 			tool.Add(s, tool.Read(tool.Closed), greetSpec, greet)
 			session := connect(t, s.HTTP(), era, nil)
-			res := call(t, session, "greet", map[string]any{"name": "Ada"})
-			want := `{"greeting":"Hello, Ada."}`
-			got, _ := json.Marshal(res.StructuredContent)
-			if string(got) != want || textOf(res) != want || res.IsError {
-				t.Errorf("got %s and %q, want %s", got, textOf(res), want)
+			res := call(t, session, "greet", map[string]any{"name": "Ada & <co>"})
+			want := `{"greeting":"Hello, Ada & <co>."}`
+			structured := map[string]any{"greeting": "Hello, Ada & <co>."}
+			if diff := cmp.Diff(structured, res.StructuredContent); diff != "" || textOf(res) != want || res.IsError {
+				t.Errorf("got %q, want %s\n%s", textOf(res), want, diff)
 			}
 			for _, bad := range []any{map[string]any{}, map[string]any{"name": 1}, map[string]any{"name": "a", "Name": "b"}, map[string]any{"name": "a", "x": 1}} {
 				if res := call(t, session, "greet", bad); !res.IsError || !strings.Contains(textOf(res), "schema") {
@@ -455,6 +477,22 @@ func names(t *testing.T, s *mcp.ClientSession) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// TestScopes_session: a session of an older client does not outlive the scopes
+// it was begun with.
+func TestScopes_session(t *testing.T) {
+	s := tool.New("x", "1", nil)
+	tool.Add(s.Group("a"), tool.Read(tool.Closed), greetSpec, greet)
+	header := http.Header{"Authorization": {"Bearer a"}}
+	session := connect(t, scoped(s), eras[1], header)
+	if got := names(t, session); len(got) != 1 {
+		t.Fatalf("listed %v", got)
+	}
+	header.Set("Authorization", "Bearer b") // the token was narrowed
+	if res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "greet", Arguments: map[string]any{"name": "x"}}); err == nil {
+		t.Errorf("the old session still calls: %s", textOf(res))
+	}
 }
 
 // TestScopes_private: a list that depends on who asks must not be shared.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/annotary/annotary/internal/testenv"
 	"github.com/annotary/annotary/tool"
+	"github.com/annotary/annotary/tool/internal/burst"
 	"github.com/annotary/annotary/tool/toolpg"
 	"github.com/annotary/annotary/tool/tooltest"
 )
@@ -94,7 +95,7 @@ func testDeeds(t *testing.T, dsn string) {
 		sessions = append(sessions, session)
 	}
 	args := map[string]any{"name": "Ada", "idempotencyKey": "k1"}
-	tooltest.Deeds(t, 200, &done, func(ctx context.Context, i int) (string, error) {
+	burst.Writes(t, 200, &done, func(ctx context.Context, i int) (string, error) {
 		res, err := sessions[i%2].CallTool(ctx, &mcp.CallToolParams{Name: "customer_create", Arguments: args})
 		if err != nil {
 			return "", err

@@ -1,0 +1,35 @@
+// Package burst is for the tests of keyed writes: it sends many equal ones at
+// once and looks at what came of it.
+package burst
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Writes sends count equal writes with one key at once through do and checks
+// that the deed was done once and all got the same answer.
+func Writes(t *testing.T, count int, done *atomic.Int64, do func(ctx context.Context, i int) (string, error)) {
+	t.Helper()
+	answers := make([]string, count)
+	var wg sync.WaitGroup
+	for i := range count {
+		wg.Go(func() {
+			var err error
+			if answers[i], err = do(t.Context(), i); err != nil {
+				t.Errorf("write %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := done.Load(); n != 1 {
+		t.Errorf("the deed was done %d times, want 1", n)
+	}
+	for i, a := range answers {
+		if a != answers[0] {
+			t.Errorf("write %d got %s, the first got %s", i, a, answers[0])
+		}
+	}
+}
