@@ -38,3 +38,14 @@ func TestCancel(t *testing.T) {
 		}
 	})
 }
+
+func TestView(t *testing.T) {
+	s := drive.HTTP(t, newServer(orders.New(nil)).HTTP(), drive.Eras[0], nil, nil)
+	view := drive.View(t, s, "ui://orders/cancel.html")
+	for id, want := range map[string]string{"o-1": "Order o-1 is cancelled.", "o-2": "order o-2 has been shipped and cannot be cancelled"} {
+		res := drive.Call(t, s, "cancel-order", map[string]any{"orderId": id})
+		if got := drive.Render(t, view, res, ""); got.Text != want {
+			t.Errorf("the view shows %q, want %q", got.Text, want)
+		}
+	}
+}

@@ -52,3 +52,20 @@ func TestSave(t *testing.T) {
 		}
 	})
 }
+
+// TestView types a note in a browser and saves it through the helper.
+func TestView(t *testing.T) {
+	s := drive.HTTP(t, newServer(orders.New(nil)).HTTP(), drive.Eras[0], nil, nil)
+	view := drive.View(t, s, "ui://orders/note.html")
+	res := drive.Call(t, s, "show-order-note", map[string]any{"orderId": "o-1"})
+	got := drive.Render(t, view, res, `view.document.getElementById("note").value = "call first"; view.document.querySelector("button").click();`)
+	if !strings.Contains(got.Text, "Saved.") {
+		t.Errorf("the view shows %q", got.Text)
+	}
+	if len(got.Calls) != 1 || got.Calls[0].Name != "save-order-note" {
+		t.Fatalf("the view called %+v", got.Calls)
+	}
+	if res := drive.Call(t, s, got.Calls[0].Name, got.Calls[0].Arguments); drive.Text(res) != "Order note saved." {
+		t.Errorf("what the view asked for fails: %s", drive.Text(res))
+	}
+}

@@ -38,3 +38,16 @@ func TestSearch(t *testing.T) {
 		}
 	})
 }
+
+// TestView shows orders in a browser. What a customer is called stays text.
+func TestView(t *testing.T) {
+	s := drive.HTTP(t, newServer(orders.New(nil)).HTTP(), drive.Eras[0], nil, nil)
+	view := drive.View(t, s, "ui://orders/view.html")
+	res := &mcp.CallToolResult{StructuredContent: found{[]order{{"o-1", "<img src=x onerror=alert(1)>", "Gears", "open"}}}}
+	got := drive.Render(t, view, res, "")
+	for _, want := range []string{"1 orders", "o-1", "<img src=x onerror=alert(1)>", "Gears", "open"} {
+		if !strings.Contains(got.Text, want) {
+			t.Errorf("the view shows %q, without %q", got.Text, want)
+		}
+	}
+}

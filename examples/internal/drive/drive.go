@@ -1,5 +1,6 @@
-// Package drive runs the examples' tests through real MCP clients: of both
-// protocol generations, over standard input and output and over HTTP.
+// Package drive runs the examples' tests through real MCP clients, of both
+// protocol generations, over standard input and output and over HTTP, and their
+// views in a real browser.
 package drive
 
 import (
