@@ -83,7 +83,11 @@ func (p *page) contradictions(r *scan.Report) {
 			p.printf("  … and %d more: annotary scan --json\n", len(r.Contradictions)-i)
 			break
 		}
-		p.item(c.Server+"/"+c.Tool, fmt.Sprintf("says %s is %s; %s", c.Hint, c.Stated, c.Why), "")
+		text := fmt.Sprintf("says %s is %s; %s", c.Hint, c.Stated, c.Why)
+		if len(c.RunsUnasked) > 0 {
+			text += ". It can run unasked in " + names(c.RunsUnasked)
+		}
+		p.item(c.Server+"/"+c.Tool, text, "")
 	}
 }
 

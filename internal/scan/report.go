@@ -63,6 +63,8 @@ type Contradiction struct {
 	Hint   string         `json:"hint"`
 	Stated annotary.Value `json:"stated"`
 	Why    string         `json:"why"`
+	// RunsUnasked names the clients that run it unasked in one of their modes.
+	RunsUnasked []clients.ID `json:"runsUnasked"`
 }
 
 // A Trifecta says which servers supply the legs of an attack that needs all
@@ -152,7 +154,7 @@ func report(found clients.Found, all []surveyed) Report {
 		Files: append([]clients.File{}, found.Files...), HostFacts: clients.HostFacts,
 	}
 	for i := range all {
-		r.add(&all[i])
+		r.add(&all[i], found.Rules)
 	}
 	for _, id := range clients.All {
 		if c, ok := clientReport(id, all, found.Rules); ok || hasFile(found.Files, id) {
@@ -167,7 +169,7 @@ func report(found clients.Found, all []surveyed) Report {
 	return r
 }
 
-func (r *Report) add(s *surveyed) {
+func (r *Report) add(s *surveyed, rules clients.Rules) {
 	r.Servers = append(r.Servers, s.server)
 	sum := &r.Summary
 	sum.Servers++
@@ -183,6 +185,7 @@ func (r *Report) add(s *surveyed) {
 			sum.Derived++
 		}
 		if c := t.contradicted; c != nil {
+			c.RunsUnasked = s.runsUnasked(&t, rules)
 			r.Contradictions = append(r.Contradictions, *c)
 		}
 	}
@@ -242,6 +245,21 @@ func (s *surveyed) enabledIn(id clients.ID) *clients.Server {
 		return nil
 	}
 	return &s.entries[i]
+}
+
+// runsUnasked names the clients of which some mode runs the tool unasked.
+func (s *surveyed) runsUnasked(t *judged, rules clients.Rules) []clients.ID {
+	ids := []clients.ID{}
+	for _, h := range clients.Hosts {
+		entry := s.enabledIn(h.Client)
+		if entry == nil || slices.Contains(ids, h.Client) {
+			continue
+		}
+		if h.Judge(t.Stated, rules.For(h.Client, entry.Name, t.Name)).Effect == annotary.Allow {
+			ids = append(ids, h.Client)
+		}
+	}
+	return ids
 }
 
 func (s *surveyed) enabledClients() []clients.ID {

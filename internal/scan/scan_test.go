@@ -70,6 +70,7 @@ func answers(t *testing.T) func(context.Context, upstream.Target, upstream.Optio
 			return upstream.Listing{Tools: []annotary.Tool{
 				tool(t, "read_inbox", `"readOnlyHint":true`, `"sensitive":true,"untrusted":true`),
 				tool(t, "send_mail", `"readOnlyHint":false,"destructiveHint":true`, `"egress":true`),
+				tool(t, "delete_mailbox", `"readOnlyHint":true`, ``),
 				tool(t, "frobnicate", ``, ``),
 			}}, nil
 		case "dead-mcp":
