@@ -33,8 +33,8 @@ type Query struct {
 	// Text is a question in plain words, or the name of a tool. If empty,
 	// all tools that pass the filters are returned.
 	Text string
-	// List says that a tool list for a model is being made: out of fewer
-	// than SmallList tools none is left out for not fitting Text.
+	// List says that a tool list for a model is being made: where the caller
+	// sees fewer than SmallList tools, none is left out for not fitting Text.
 	List bool
 
 	// See reports whether policy lets the caller see a tool. It beats
@@ -213,10 +213,24 @@ func (x *Index) fitting(q Query) []Hit {
 		return x.all(nil)
 	}
 	hits := x.match(q.Text)
-	if q.List && len(x.tools) < SmallList {
+	if q.List && x.small(q) {
 		return x.all(hits)
 	}
 	return hits
+}
+
+// small reports whether the caller sees fewer than SmallList tools.
+func (x *Index) small(q Query) bool {
+	seen := 0
+	for i := range x.tools {
+		if q.See == nil || q.See(&x.tools[i]) {
+			seen++
+		}
+		if seen == SmallList {
+			return false
+		}
+	}
+	return true
 }
 
 // all returns a hit for every tool: the one given, else an empty one.

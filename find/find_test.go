@@ -37,6 +37,7 @@ func catalogue() []annotary.Entry {
 		tool("plan", "plan_create_issue", "Create an issue.", "w"),
 		tool("plan", "plan_delete_issue", "Delete an issue for good.", "d"),
 		tool("plan", "plan_list_issues", "List issues, newest first.", "r"),
+		tool("maps", "maps_weather", "查询一个城市的天气", "r"),
 		tool("notes", "append-note", "Append a line to a note.", "w"),
 		tool("notes", "search-notes", "Search all notes.", "r"),
 		tool("notes", "delete-note", "Delete a note.", "d"),
@@ -68,6 +69,7 @@ func TestSearch(t *testing.T) {
 		{"plural-and-synonym", find.Query{Text: "remove notes"}, []string{"delete-note"}},
 		{"verb-form", find.Query{Text: "searching my notes"}, []string{"search-notes"}},
 		{"read-only", find.Query{Text: "issue", ReadOnly: true}, []string{"plan_list_issues"}},
+		{"chinese", find.Query{Text: "查询天气"}, []string{"maps_weather"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := names(x.Search(tt.q).Hits)
@@ -80,9 +82,9 @@ func TestSearch(t *testing.T) {
 
 // TestSearch_Nothing: what is not there is not found, though some words are.
 func TestSearch_Nothing(t *testing.T) {
-	for _, size := range []int{3, 13} {
+	for _, size := range []int{3, 14} {
 		x := find.New(catalogue()[:size])
-		for _, text := range []string{"send gmail email", "weather in Berlin", "create a spreadsheet", "zzz", "the", "?", "列出"} {
+		for _, text := range []string{"send gmail email", "train to Berlin", "create a spreadsheet", "zzz", "the", "?", "列出"} {
 			for _, list := range []bool{false, true} {
 				if list && size < find.SmallList {
 					continue
@@ -98,7 +100,7 @@ func TestSearch_Nothing(t *testing.T) {
 // TestSearch_Subject: in a small catalogue its subject is in every tool, and
 // still is what people ask by.
 func TestSearch_Subject(t *testing.T) {
-	x := find.New(catalogue()[10:])
+	x := find.New(catalogue()[11:])
 	if got := names(x.Search(find.Query{Text: "save a note"}).Hits); len(got) != 3 {
 		t.Errorf("got %q, want all three", got)
 	}
@@ -116,6 +118,11 @@ func TestSearch_List(t *testing.T) {
 	got = names(find.New(large).Search(find.Query{Text: "delete a note", List: true}).Hits)
 	if len(got) >= len(small) || got[0] != "delete-note" {
 		t.Errorf("a large list: %q", got)
+	}
+	some := func(e *annotary.Entry) bool { return e.Server != "filler" }
+	got = names(find.New(large).Search(find.Query{Text: "delete a note", List: true, See: some}).Hits)
+	if len(got) != len(small) || got[0] != "delete-note" {
+		t.Errorf("a large list of which few are seen: %q", got)
 	}
 	got = names(find.New(large).Search(find.Query{}).Hits)
 	if len(got) != len(large) {
@@ -237,7 +244,8 @@ func TestSplit(t *testing.T) {
 		"the user's e-mail":           "the user e mail",
 		"don't":                       "don",
 		"":                            "",
-		"日本語のツール":                     "日本語のツール",
+		"日本語のツール":                     "日本 本語 語の のツ ツー ール",
+		"路":                           "路",
 	} {
 		if got := strings.Join(find.Split(in), " "); got != want {
 			t.Errorf("split %q = %q, want %q", in, got, want)

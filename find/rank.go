@@ -261,19 +261,17 @@ func (s *scratch) score(i uint32, terms []term, parts uint8) (float32, bool) {
 	return score, fits
 }
 
-// says reports whether a term that was found, or every term of the question, is
-// a content word.
+// says reports whether a telling word of the question is among those found. A
+// question that has none asks no more of a tool.
 func says(found uint32, terms []term) bool {
-	any := false
+	telling := false
 	for i, t := range terms {
-		if t.content {
-			if found&(1<<i) != 0 {
-				return true
-			}
-			any = true
+		if t.content && found&(1<<i) != 0 {
+			return true
 		}
+		telling = telling || t.content
 	}
-	return !any
+	return !telling
 }
 
 // synonymsOf maps a stem to the stems of its synonyms. Neighbouring words are

@@ -17,7 +17,7 @@ func split(text string) []string {
 	start, before := -1, rune(0) // of the word we are in, and the letter before
 	flush := func(end int) {
 		if start >= 0 {
-			words = append(words, trimPossessive(strings.ToLower(text[start:end])))
+			words = appendWord(words, strings.ToLower(text[start:end]))
 			start = -1
 		}
 	}
@@ -40,6 +40,21 @@ func split(text string) []string {
 	flush(len(text))
 	return words
 }
+
+// appendWord adds a word. Chinese and Japanese are written without spaces; of
+// them every pair of neighbouring characters is a word.
+func appendWord(words []string, word string) []string {
+	if strings.IndexFunc(word, isUnspaced) < 0 {
+		return append(words, trimPossessive(word))
+	}
+	runes := []rune(word)
+	for i := range max(1, len(runes)-1) {
+		words = append(words, string(runes[i:min(i+2, len(runes))]))
+	}
+	return words
+}
+
+func isUnspaced(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }
 
 // inWord reports whether a letter comes next.
 func inWord(text string) bool {
