@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 		"annotary":    func() { os.Exit(cli.Main()) },
 		"npx":         npx,
 		"notes-mcp":   notesServer,
+		"call-tool":   callTool,
 		"fingerprint": fingerprint,
 	})
 }

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+)
+
+// callTool is a small client of the legacy era: call-tool URL TOOL ARGUMENTS
+// opens a session, calls the tool and prints the answer as it came.
+func callTool() {
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: call-tool URL TOOL ARGUMENTS")
+		os.Exit(2)
+	}
+	c := &legacyClient{url: os.Args[1]}
+	c.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	fmt.Println(c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, os.Args[2], os.Args[3])))
+	os.Exit(0)
+}
+
+type legacyClient struct{ url, session string }
+
+func (c *legacyClient) post(body string) string {
+	req, err := http.NewRequest(http.MethodPost, c.url, bytes.NewBufferString(body))
+	check(err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if c.session != "" {
+		req.Header.Set("Mcp-Session-Id", c.session)
+	}
+	res, err := http.DefaultClient.Do(req)
+	check(err)
+	defer res.Body.Close()
+	if id := res.Header.Get("Mcp-Session-Id"); id != "" {
+		c.session = id
+	}
+	answer, err := io.ReadAll(res.Body)
+	check(err)
+	return string(answer)
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
