@@ -28,7 +28,7 @@ func (p *parser) operator() bool {
 		p.fail("a name after a bracket may call a function, at byte %d", t.start)
 	case p.take("isnull", "notnull"):
 	case p.take("is"):
-		p.is_()
+		p.afterIs()
 	case p.take("collate"):
 		p.label()
 		if p.takeSign(".") {
@@ -80,8 +80,8 @@ func (p *parser) comparison() bool {
 	return true
 }
 
-// is_ reads what follows IS.
-func (p *parser) is_() {
+// afterIs reads what follows IS.
+func (p *parser) afterIs() {
 	p.take("not")
 	switch {
 	case p.take("distinct"):
