@@ -95,6 +95,7 @@ func newRootCmd(s *Streams) *cobra.Command {
 	root.AddCommand(newPromptCmd(s))
 	root.AddCommand(newServeCmd(s))
 	root.AddCommand(newPolicyCmd(s))
+	root.AddCommand(newStdioCmd(s))
 	root.AddCommand(newVersionCmd(s))
 	addGroups(root)
 	fitHelp(root)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,9 @@ type serveOptions struct {
 	config  string
 	listen  string
 	json    bool
+	// background is how annotary stdio starts it: no HTTP, and an end when
+	// nobody has used it for a while.
+	background bool
 }
 
 func newServeCmd(s *Streams) *cobra.Command {
@@ -47,6 +51,8 @@ func newServeCmd(s *Streams) *cobra.Command {
 	cmd.Flags().StringVar(&o.config, "config", "", "annotary.yaml, or a client's file with mcpServers\n(default: annotary.yaml here or in your configuration folder)")
 	cmd.Flags().StringVar(&o.listen, "listen", "", "address to listen on instead of the configured one")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the addresses as JSON")
+	cmd.Flags().BoolVar(&o.background, "background", false, "")
+	_ = cmd.Flags().MarkHidden("background")
 	return cmd
 }
 
@@ -58,6 +64,10 @@ func runServe(ctx context.Context, o *serveOptions) error {
 		return err
 	}
 	defer d.close()
+	go d.reloadOn(ctx, hangups(ctx))
+	if o.background {
+		return d.serveInBackground(ctx)
+	}
 	address := d.config().Listen
 	if o.listen != "" {
 		address = o.listen
@@ -69,8 +79,64 @@ func runServe(ctx context.Context, o *serveOptions) error {
 	if err := d.printAddresses(o, l.Addr()); err != nil {
 		return err
 	}
-	go d.reloadOn(ctx, hangups(ctx))
+	pipes, err := d.listenPipes()
+	if err != nil && !errors.Is(err, errTaken) {
+		return err
+	}
+	if err != nil {
+		d.log.Warn("pipes of annotary stdio go to the other gateway that is running", "data", d.config().Data)
+	} else {
+		context.AfterFunc(ctx, func() { _ = pipes.Close() })
+		go d.servePipes(ctx, pipes)
+	}
 	return d.serve(ctx, l)
+}
+
+// listenPipes makes this the gateway that annotary stdio finds.
+func (d *daemon) listenPipes() (net.Listener, error) {
+	home, err := openHome(d.config())
+	if err != nil {
+		return nil, err
+	}
+	return home.listen()
+}
+
+func (d *daemon) servePipes(ctx context.Context, l net.Listener) {
+	if err := d.handler.ServePipes(ctx, l); err != nil {
+		d.log.Error("the gateway no longer takes pipes", "error", err)
+	}
+}
+
+// idleEnd is how long a gateway in the background stays without a pipe.
+const idleEnd = 10 * time.Minute
+
+// serveInBackground serves pipes only, for as long as somebody has one open. A
+// second gateway that finds a first has nothing to do.
+func (d *daemon) serveInBackground(ctx context.Context) error {
+	l, err := d.listenPipes()
+	if errors.Is(err, errTaken) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	context.AfterFunc(ctx, func() { _ = l.Close() })
+	go func() {
+		for used := time.Now(); time.Since(used) < idleEnd; {
+			select {
+			case <-time.After(idleEnd / 100):
+			case <-ctx.Done():
+				return
+			}
+			if d.handler.Pipes() > 0 {
+				used = time.Now()
+			}
+		}
+		cancel()
+	}()
+	return d.handler.ServePipes(ctx, l)
 }
 
 // hangups delivers a value for each SIGHUP.
@@ -94,16 +160,7 @@ type daemon struct {
 }
 
 func newDaemon(path string, log *slog.Logger) (*daemon, error) {
-	if path == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			return nil, err
-		}
-		if path, err = config.Find(dir); err != nil {
-			return nil, err
-		}
-	}
-	cfg, err := config.Load(path)
+	path, cfg, err := loadConfig(path)
 	if err != nil {
 		return nil, err
 	}

@@ -14,11 +14,13 @@ import (
 	"github.com/annotary/annotary/internal/upstream"
 )
 
-// A Session is what a client of the legacy era opened with initialize. Its leg
-// leads to the server in service under its name: when that one is replaced, the
+// A Session is what lasts longer than a call: what a client of the legacy era
+// opened with initialize, or the pipe of a client without HTTP. Its leg leads to
+// the server in service under its name: when that one is replaced, the
 // handshake is repeated with the next as the client spoke it.
 type Session struct {
 	ID        string
+	Era       upstream.Era
 	Principal annotary.Principal
 	Server    string
 	Dir       string
@@ -64,7 +66,7 @@ func (s *Session) on(ctx context.Context, server *upstream.Server) (upstream.Leg
 	}
 	old := s.leg
 	s.server = server
-	s.leg = server.Leg(upstream.Who{Principal: Owner(&s.Principal), Dir: s.Dir, Session: s.ID}, upstream.EraLegacy)
+	s.leg = server.Leg(upstream.Who{Principal: Owner(&s.Principal), Dir: s.Dir, Session: s.ID}, s.Era)
 	if old == nil {
 		return s.leg, nil
 	}

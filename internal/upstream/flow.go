@@ -78,6 +78,7 @@ type Stream interface {
 type Item struct {
 	Msg   []byte // the message; nil for an event that carries none
 	Event []byte // the event as the server sent it, nil if it sends no events
+	ID    string // the event's id, by which a lost stream can be taken up
 	Final bool   // the response: nothing follows
 }
 

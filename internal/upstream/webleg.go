@@ -345,7 +345,7 @@ func (e *eventStream) Next(ctx context.Context) (Item, error) {
 	ev, err := e.events.Next()
 	e.watch.Reset(e.silence)
 	if err == nil {
-		return Item{Msg: ev.Data, Event: ev.Raw}, nil
+		return Item{Msg: ev.Data, Event: ev.Raw, ID: ev.ID}, nil
 	}
 	e.end(io.EOF)
 	switch {

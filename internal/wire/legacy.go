@@ -75,7 +75,7 @@ func (x *exchange) session(id string) (*legacySession, bool) {
 
 // open begins a session. It lasts if the server opened one of its own.
 func (x *exchange) open(m rpc.Message) {
-	s := &legacySession{Session: &gateway.Session{ID: session.NewID(), Principal: x.who, Server: x.server}}
+	s := &legacySession{Session: &gateway.Session{ID: session.NewID(), Era: upstream.EraLegacy, Principal: x.who, Server: x.server}}
 	if err := x.sessions.Add(s.ID, x.owner, s); err != nil {
 		x.fail(err)
 		return

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/annotary/annotary"
@@ -98,6 +99,7 @@ type Handler struct {
 	sessions *session.Table[string, *legacySession]
 	flight   inFlight
 	streams  chan struct{} // one token for each stream that waits for events
+	pipes    atomic.Int64  // that are open
 }
 
 // New makes the handler of a gateway.

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/config"
+)
+
+var errNoServer = errors.New("name the server with --server")
+
+// home is the data folder: this user's one gateway lives in it. Only the user
+// may enter, so whoever reaches the socket is the user.
+type home struct{ dir string }
+
+// startWithin is how long a gateway in the background may take to listen.
+const startWithin = 10 * time.Second
+
+// openHome makes the data folder if need be.
+func openHome(cfg *config.Config) (home, error) {
+	dir := cfg.Data.Value()
+	if dir == "" {
+		var err error
+		if dir, err = defaultData(); err != nil {
+			return home{}, annotary.E(annotary.CodeConfig, "there is no place for the gateway's data", err).
+				WithHint("set data in the configuration")
+		}
+	}
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		err = os.Chmod(dir, 0o700)
+	}
+	if err != nil {
+		return home{}, annotary.E(annotary.CodeConfig, "the data folder "+dir+" cannot be used", err).
+			WithHint("it must belong to this user")
+	}
+	return home{dir}, nil
+}
+
+// defaultData is the folder for data the operating system has.
+func defaultData() (string, error) {
+	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "annotary"), nil
+	}
+	user, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(user, ".local", "share", "annotary"), nil
+}
+
+func (h home) path(name string) string { return filepath.Join(h.dir, name) }
+
+// socket is the address of the gateway. The kernel allows about a hundred
+// characters; a longer path is reached through an open folder.
+func (h home) socket() (addr string, done func(), err error) {
+	path := h.path("gateway.sock")
+	if len(path) < 100 {
+		return path, func() {}, nil
+	}
+	dir, err := os.Open(h.dir)
+	if err != nil {
+		return "", nil, err
+	}
+	return fmt.Sprintf("/proc/self/fd/%d/gateway.sock", dir.Fd()), func() { _ = dir.Close() }, nil
+}
+
+func (h home) dial() (net.Conn, error) {
+	addr, done, err := h.socket()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return net.Dial("unix", addr)
+}
+
+// listen makes this process the user's one gateway. It fails with errTaken if
+// another is.
+func (h home) listen() (net.Listener, error) {
+	lock, err := lockFile(h.path("gateway.lock"), false)
+	if err != nil {
+		return nil, err
+	}
+	addr, done, err := h.socket()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := os.Remove(h.path("gateway.sock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	l, err := net.Listen("unix", addr)
+	if err != nil {
+		_ = lock.Close()
+		return nil, err
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // the path may be gone or another's by then
+	return &homeListener{l, lock}, os.Chmod(h.path("gateway.sock"), 0o600)
+}
+
+// homeListener holds the lock for as long as it listens.
+type homeListener struct {
+	net.Listener
+	lock *os.File
+}
+
+// Close stops listening and lets others be the gateway.
+func (l *homeListener) Close() error {
+	err := l.Listener.Close()
+	_ = l.lock.Close()
+	return err
+}
+
+// dialOrStart connects to the gateway. If none runs it starts one; of many who
+// find none at the same time, one starts it and the others wait.
+func (h home) dialOrStart(ctx context.Context, configPath string) (net.Conn, error) {
+	if conn, err := h.dial(); err == nil {
+		return conn, nil
+	}
+	lock, err := lockFile(h.path("start.lock"), true)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	if conn, err := h.dial(); err == nil { // somebody else started it
+		return conn, nil
+	}
+	if err := h.start(configPath); err != nil {
+		return nil, err
+	}
+	for until := time.Now().Add(startWithin); ; {
+		conn, err := h.dial()
+		if err == nil || time.Now().After(until) {
+			return conn, err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// start runs the gateway in the background.
+func (h home) start(configPath string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if configPath, err = filepath.Abs(configPath); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(h.path("gateway.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(self, "serve", "--background", "--config", configPath)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = h.dir, log, log
+	detach(cmd)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return cmd.Process.Release()
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"net"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/config"
+	"github.com/annotary/annotary/internal/wire"
+)
+
+type stdioOptions struct {
+	streams *Streams
+	server  string
+	config  string
+	json    bool
+}
+
+func newStdioCmd(s *Streams) *cobra.Command {
+	o := &stdioOptions{streams: s}
+	cmd := &cobra.Command{
+		Use:     "stdio",
+		GroupID: groupRun,
+		Short:   "Let a client that starts commands reach a server through the gateway",
+		Long: "Carry MCP between a client's pipe and the gateway. Write this command into a\n" +
+			"client's configuration in place of the server's own. All pipes of a user share\n" +
+			"one gateway; if none runs it is started in the background, and ends by itself\n" +
+			"when it has had nothing to do for a while. Its log is gateway.log in the data\n" +
+			"folder. Standard output carries the protocol and nothing else.",
+		Example: "  annotary stdio --server notes\n" +
+			"  annotary stdio --server notes --config annotary.yaml",
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.server == "" {
+				return usageError(cmd, errNoServer)
+			}
+			return runStdio(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.server, "server", "", "name of the server in the configuration")
+	cmd.Flags().StringVar(&o.config, "config", "", "annotary.yaml, or a client's file with mcpServers\n(default: annotary.yaml here or in your configuration folder)")
+	cmd.Flags().BoolVar(&o.json, "json", false, "accepted; the protocol is JSON already")
+	return cmd
+}
+
+func runStdio(ctx context.Context, o *stdioOptions) error {
+	path, cfg, err := loadConfig(o.config)
+	if err != nil {
+		return err
+	}
+	if s, ok := cfg.Servers[o.server]; !ok || s.Disabled {
+		return annotary.E(annotary.CodeConfig, "the configuration has no server "+o.server, nil).
+			WithHint("its servers are listed by 'annotary serve --config " + path + "'")
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return annotary.E(annotary.CodeInternal, "the working directory is gone", err).WithHint("start it from a folder that exists")
+	}
+	home, err := openHome(cfg)
+	if err != nil {
+		return err
+	}
+	pipe := &wire.Stdio{
+		Dial:  func(ctx context.Context) (net.Conn, error) { return home.dialOrStart(ctx, path) },
+		Hello: wire.Hello(o.server, dir),
+		In:    o.streams.In,
+		Out:   o.streams.Out,
+	}
+	return pipe.Run(ctx)
+}
+
+// loadConfig reads the configuration at path, or the one found where no path is
+// given, and returns where it was.
+func loadConfig(path string) (string, *config.Config, error) {
+	if path == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return "", nil, err
+		}
+		if path, err = config.Find(dir); err != nil {
+			return "", nil, err
+		}
+	}
+	cfg, err := config.Load(path)
+	return path, cfg, err
+}

@@ -1,0 +1,202 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/annotary/annotary/internal/rpc"
+	"github.com/annotary/annotary/internal/strict"
+)
+
+// A Stdio carries the lines of one client to the gateway and back. It outlives
+// the gateway: when that dies, what was asked is answered with an error, and the
+// next line finds, or starts, the next gateway. A handshake is then repeated as
+// the client spoke it.
+type Stdio struct {
+	// Dial connects to the gateway, starting one if need be.
+	Dial func(context.Context) (net.Conn, error)
+	// Hello is sent first on every connection.
+	Hello []byte
+	// In and Out are the client's.
+	In  io.Reader
+	Out io.Writer
+
+	printing sync.Mutex
+
+	mu      sync.Mutex
+	conn    net.Conn
+	ended   chan struct{}       // closed when the connection's reader is done
+	pending map[string]struct{} // ids of requests without an answer
+	swallow string              // the id of a repeated initialize, whose answer is ours
+	hello   []byte              // initialize as the client sent it
+	ready   []byte              // notifications/initialized as the client sent it
+}
+
+// maxLine is the longest line carried either way; the gateway has its own,
+// lower limits.
+const maxLine = 64 << 20
+
+// errGatewayGone is what a client hears of calls that were under way.
+var errGatewayGone = errors.New("the gateway stopped before it answered: whether the call had an effect is unknown")
+
+// Run carries lines until the client's end closes and all answers are given.
+func (s *Stdio) Run(ctx context.Context) error {
+	s.pending = map[string]struct{}{}
+	lines := rpc.NewLines(s.In, maxLine)
+	for {
+		line, err := lines.Next()
+		if err == io.EOF {
+			return s.finish(ctx)
+		}
+		if err != nil && !errors.Is(err, rpc.ErrLong) {
+			return err
+		}
+		if err := s.send(ctx, line); err != nil {
+			return err
+		}
+	}
+}
+
+// send takes one line of the client to the gateway. What cannot be sent is
+// answered here.
+func (s *Stdio) send(ctx context.Context, line []byte) error {
+	m, _ := rpc.Parse(line, strict.Limits{Bytes: maxLine}) // the gateway says what is wrong with it
+	conn, err := s.connect(ctx, &m)
+	if err == nil {
+		s.note(&m)
+		_, _ = conn.Write(append(line, '\n')) // if it fails the reader notices, and answers
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if m.Kind == rpc.Request {
+		return s.print((&rpc.Fault{Code: rpc.CodeInternal, Message: "no gateway could be reached: " + err.Error()}).Answer(m.ID()))
+	}
+	return nil
+}
+
+// note remembers what must be answered, and what must be repeated.
+func (s *Stdio) note(m *rpc.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.Kind == rpc.Request {
+		s.pending[string(m.ID())] = struct{}{}
+	}
+	switch m.Method {
+	case "initialize":
+		s.hello, s.ready = append([]byte(nil), m.Raw...), nil
+	case "notifications/initialized":
+		s.ready = append([]byte(nil), m.Raw...)
+	}
+}
+
+// connect returns the connection to the gateway, a new one if the last is lost.
+func (s *Stdio) connect(ctx context.Context, m *rpc.Message) (net.Conn, error) {
+	s.mu.Lock()
+	conn := s.conn
+	s.mu.Unlock()
+	if conn != nil {
+		return conn, nil
+	}
+	conn, err := s.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	greeting := append([]byte(nil), s.Hello...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hello != nil && m.Method != "initialize" {
+		hello, err := rpc.Parse(s.hello, strict.Limits{})
+		if err != nil {
+			return nil, err
+		}
+		s.swallow = string(hello.ID())
+		greeting = append(append(greeting, s.hello...), '\n')
+		if s.ready != nil {
+			greeting = append(append(greeting, s.ready...), '\n')
+		}
+	}
+	if _, err := conn.Write(greeting); err != nil {
+		return nil, fmt.Errorf("greeting the gateway: %w", err)
+	}
+	s.conn, s.ended = conn, make(chan struct{})
+	go s.read(conn, s.ended)
+	return conn, nil
+}
+
+// read takes the gateway's lines to the client.
+func (s *Stdio) read(conn net.Conn, ended chan struct{}) {
+	defer close(ended)
+	lines := rpc.NewLines(conn, maxLine)
+	for {
+		line, err := lines.Next()
+		if err != nil && !errors.Is(err, rpc.ErrLong) {
+			s.lost(conn)
+			return
+		}
+		if err == nil && s.answered(line) && s.print(line) != nil {
+			s.lost(conn)
+			return
+		}
+	}
+}
+
+// answered crosses a response off and reports whether the client is to see it.
+func (s *Stdio) answered(line []byte) bool {
+	m, err := rpc.Parse(line, strict.Limits{Bytes: maxLine})
+	if err != nil || m.Kind != rpc.Response {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := string(m.ID())
+	if s.swallow != "" && s.swallow == id {
+		s.swallow = ""
+		return false
+	}
+	delete(s.pending, id)
+	return true
+}
+
+// lost answers what the gateway left open.
+func (s *Stdio) lost(conn net.Conn) {
+	_ = conn.Close()
+	s.mu.Lock()
+	open := s.pending
+	s.pending, s.conn, s.swallow = map[string]struct{}{}, nil, ""
+	s.mu.Unlock()
+	for id := range open {
+		_ = s.print((&rpc.Fault{Code: rpc.CodeInternal, Message: errGatewayGone.Error()}).Answer([]byte(id)))
+	}
+}
+
+// print writes one line to the client. Standard output carries nothing else.
+func (s *Stdio) print(line []byte) error {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	_, err := s.Out.Write(append(line, '\n'))
+	return err
+}
+
+// finish tells the gateway that nothing more comes and waits for its answers.
+func (s *Stdio) finish(ctx context.Context) error {
+	s.mu.Lock()
+	conn, ended := s.conn, s.ended
+	s.mu.Unlock()
+	if conn == nil {
+		return nil
+	}
+	if c, ok := conn.(interface{ CloseWrite() error }); ok {
+		_ = c.CloseWrite()
+	}
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	return nil
+}
