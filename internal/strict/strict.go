@@ -71,6 +71,14 @@ func Check(data []byte, lim Limits) error {
 	if len(data) > lim.Bytes {
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(data), lim.Bytes)
 	}
+	if valid(data, lim.Depth) {
+		return nil
+	}
+	return decode(data, lim)
+}
+
+// decode is the full check, which knows what is wrong and where.
+func decode(data []byte, lim Limits) error {
 	dec := decoders.Get().(*jsontext.Decoder)
 	dec.Reset(bytes.NewBuffer(data))
 	defer func() {
