@@ -1,0 +1,168 @@
+package rpc
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/annotary/annotary/internal/strict"
+)
+
+func TestParse(t *testing.T) {
+	for _, tt := range []struct {
+		raw    string
+		kind   Kind
+		method string
+		err    error
+	}{
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`, Request, "tools/call", nil},
+		{`{"jsonrpc":"2.0","id":"a","method":"tools\/call"}`, Request, "tools/call", nil},
+		{`{"jsonrpc":"2.0","method":"x/y"}`, Notification, "x/y", nil},
+		{`{"jsonrpc":"2.0","id":null,"error":{}}`, Response, "", nil},
+		{`{"jsonrpc":"2.0","id":1,"result":null}`, Response, "", nil},
+		{`{"jsonrpc":"2.0","id":1}`, 0, "", ErrNotMessage},
+		{`{"jsonrpc":"2.0","id":{},"method":"x"}`, 0, "", ErrNotMessage},
+		{`{"jsonrpc":"2.0","id":1,"method":7}`, 0, "", ErrNotMessage},
+		{`{"jsonrpc":"2.0","id":1,"method":"x","result":1}`, 0, "", ErrNotMessage},
+		{`{"jsonrpc":"2.0","id":1,"result":1,"error":{}}`, 0, "", ErrNotMessage},
+		{`{"jsonrpc":2.0,"id":1,"method":"x"}`, 0, "", ErrNotMessage},
+		{`{"jsonrpc":"2.0","id":1,"Method":"x"}`, 0, "", ErrAmbiguous},
+		{`{"jsonrpc":"2.0","id":1,"method":"x","params":{"ARGUMENTS":1}}`, 0, "", ErrAmbiguous},
+		{`[{"jsonrpc":"2.0","method":"x"}]`, 0, "", ErrBatch},
+		{`7`, 0, "", ErrNotMessage},
+		{`{"id":1,"id":2}`, 0, "", strict.ErrDuplicateKey},
+	} {
+		m, err := Parse([]byte(tt.raw), strict.Limits{})
+		if !errors.Is(err, tt.err) || (err == nil && (m.Kind != tt.kind || m.Method != tt.method)) {
+			t.Errorf("%s: got %v %q %v, want %v %q %v", tt.raw, m.Kind, m.Method, err, tt.kind, tt.method, tt.err)
+		}
+	}
+}
+
+func TestSplice(t *testing.T) {
+	for _, tt := range []struct{ raw, want string }{
+		{`{ "id" : "a","jsonrpc":"2.0","method":"m","params":{"_meta":{"progressToken":1e3}, "x":9007199254740993} }`,
+			`{ "id" : 7,"jsonrpc":"2.0","method":"m","params":{"_meta":{"progressToken":8}, "x":9007199254740993} }`},
+		{`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a"}}`,
+			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":8}}`},
+		{`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}`,
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}`},
+		{`{"jsonrpc":"2.0","id":1,"method":"m","params":{"progressToken":"mine","requestId":"x"}}`,
+			`{"jsonrpc":"2.0","id":7,"method":"m","params":{"progressToken":"mine","requestId":9}}`},
+		{`{"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/subscriptionId":4}}}`,
+			`{"jsonrpc":"2.0","id":7,"result":{"_meta":{"io.modelcontextprotocol/subscriptionId":5}}}`},
+	} {
+		m, err := Parse([]byte(tt.raw), strict.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := m.Splice(Splice{ID: []byte("7"), ProgressToken: []byte("8"), RequestID: []byte("9"), Subscription: []byte("5")})
+		if string(got) != tt.want {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
+	}
+}
+
+func TestHeader(t *testing.T) {
+	for _, value := range []string{"", "plain", "with space", " leading", "é", "=?base64?x?=", "a\nb", "\x7f"} {
+		got, ok := DecodeHeader(EncodeHeader(value))
+		if !ok || got != value {
+			t.Errorf("%q became %q by way of %q", value, got, EncodeHeader(value))
+		}
+	}
+	if _, ok := DecodeHeader("=?base64?%?="); ok {
+		t.Error("bad base64 was taken")
+	}
+}
+
+// FuzzMessage checks that a message that can be read can be written: splicing
+// members with what they are changes no byte.
+func FuzzMessage(f *testing.F) {
+	f.Add([]byte(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x","_meta":{"progressToken":1}}}`))
+	f.Add([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":[]}}`))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/subscriptionId":4}}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m, err := Parse(raw, strict.Limits{Bytes: 1 << 20})
+		if err != nil {
+			return
+		}
+		same := m.Splice(Splice{ID: m.ID(), ProgressToken: m.ProgressToken(), RequestID: m.RequestID(), Subscription: m.Subscription()})
+		if m.Method != "notifications/progress" && !bytes.Equal(same, raw) {
+			t.Fatalf("%q became %q", raw, same)
+		}
+		other := m.Splice(Splice{ID: []byte("12345")})
+		again, err := Parse(other, strict.Limits{Bytes: 1 << 20})
+		if err != nil || again.Kind != m.Kind || again.Method != m.Method {
+			t.Fatalf("%q became %q: %v", raw, other, err)
+		}
+		if m.ID() != nil && string(again.ID()) != "12345" {
+			t.Fatalf("the id of %q is %q", other, again.ID())
+		}
+	})
+}
+
+// FuzzLines checks that lines come back whole, and that long ones cost no
+// memory.
+func FuzzLines(f *testing.F) {
+	f.Add([]byte("a\n\n  \r\nb\r\nccccccccccccccccccccccccccccccccccc\nd"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var want []string
+		for line := range strings.SplitSeq(string(data), "\n") {
+			if line = strings.TrimRight(line, "\r\n"); strings.TrimSpace(line) != "" && len(line) <= 30 {
+				want = append(want, line)
+			}
+		}
+		l := NewLines(iotestReader{bytes.NewReader(data)}, 30)
+		var got []string
+		for {
+			line, err := l.Next()
+			if errors.Is(err, ErrLong) {
+				continue
+			}
+			if err != nil {
+				break
+			}
+			if len(line) <= 30 {
+				got = append(got, string(line))
+			} else if len(line) > 32 {
+				t.Fatalf("a line of %d bytes", len(line))
+			}
+		}
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Fatalf("%q: got %q, want %q", data, got, want)
+		}
+	})
+}
+
+// iotestReader gives one byte at a time.
+type iotestReader struct{ r io.Reader }
+
+func (r iotestReader) Read(p []byte) (int, error) { return r.r.Read(p[:min(1, len(p))]) }
+
+// FuzzEvents checks that an event's bytes are what was sent, and that what we
+// write we read.
+func FuzzEvents(f *testing.F) {
+	f.Add([]byte(": c\n\nid: 1\ndata: {}\n\ndata: a\ndata: b\r\n\r\nevent: x\nretry: 1\n\nrest"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := NewEvents(bytes.NewReader(data), 1<<16)
+		var all []byte
+		for {
+			ev, err := r.Next()
+			if err != nil {
+				break
+			}
+			all = append(all, ev.Raw...)
+		}
+		if !bytes.HasPrefix(data, all) && len(data) < 1<<16 {
+			t.Fatalf("%q came back as %q", data, all)
+		}
+		if m := OneLine(data); strict.Check(data, strict.Limits{}) == nil {
+			ev, err := NewEvents(bytes.NewReader(AppendEvent(nil, "7", data)), 1<<20).Next()
+			if err != nil || !bytes.Equal(bytes.TrimLeft(ev.Data, " "), bytes.TrimLeft(m, " ")) || ev.ID != "7" {
+				t.Fatalf("%q came back as %q %q %v", data, ev.Data, ev.ID, err)
+			}
+		}
+	})
+}

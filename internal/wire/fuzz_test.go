@@ -1,0 +1,82 @@
+package wire_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/annotary/annotary/internal/gateway"
+	"github.com/annotary/annotary/internal/rpc"
+	"github.com/annotary/annotary/internal/strict"
+	"github.com/annotary/annotary/internal/upstream"
+	"github.com/annotary/annotary/internal/wire"
+)
+
+// FuzzHTTP sends any body with any headers. Nothing panics or hangs, and what
+// reaches the upstream is a message that says what its headers say.
+func FuzzHTTP(f *testing.F) {
+	call := modernCall("echo")
+	f.Add([]byte(call), "2026-07-28", "tools/call", "echo", "", "localhost", "")
+	f.Add([]byte(strings.Replace(call, `"id"`, `"id":1,"id"`, 1)), "2026-07-28", "tools/call", "echo", "", "localhost", "")
+	f.Add([]byte(legacyCall("echo")), "2025-11-25", "", "", "session", "[::1]:80", "http://localhost")
+	f.Add([]byte(initialize), "", "", "", "", "127.0.0.1", "null")
+	f.Add([]byte("[]"), "x", "=?base64?eA==?=", "\x00", "é", "evil.example", "https://evil.example")
+	up := newMirror(f)
+	up.reply(`{"jsonrpc":"2.0","id":1,"result":{}}`, true)
+	h := wire.New(gateway.New(server(f, upstream.Target{Name: "web", URL: up.url}, upstream.ServerOptions{})), wire.Options{MaxBody: 1 << 16, MaxDepth: 32})
+	f.Cleanup(h.Close)
+	f.Fuzz(func(t *testing.T, body []byte, version, method, name, session, host, origin string) {
+		up.forget()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp/s/web", strings.NewReader(string(body)))
+		r.Host = host
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+		for key, value := range map[string]string{
+			rpc.HeaderVersion: version, rpc.HeaderMethod: method, rpc.HeaderName: name, rpc.HeaderSession: session, "Origin": origin,
+		} {
+			if value != "" {
+				r.Header[key] = []string{value}
+			}
+		}
+		began := time.Now()
+		h.ServeHTTP(httptest.NewRecorder(), r)
+		if took := time.Since(began); took > 10*time.Second {
+			t.Fatalf("it took %s", took)
+		}
+		checkForwarded(t, up.seen(), version, method, name)
+	})
+}
+
+// checkForwarded checks what reached the upstream, if anything did.
+func checkForwarded(t *testing.T, seen, version, method, name string) {
+	t.Helper()
+	if seen == "" {
+		return
+	}
+	m, err := rpc.Parse([]byte(seen), strict.Limits{})
+	if err != nil {
+		t.Fatalf("the upstream got %q: %v", seen, err)
+	}
+	named, _ := m.Version()
+	if !rpc.IsModern(version) && !rpc.IsModern(named) {
+		return
+	}
+	if named != version || m.Method != decoded(method) {
+		t.Fatalf("headers %q %q, but the upstream got %q", version, method, seen)
+	}
+	if target, ok := m.Target(); ok && target != decoded(name) {
+		t.Fatalf("header %q, but the upstream got %q", name, seen)
+	}
+}
+
+func decoded(header string) string {
+	v, _ := rpc.DecodeHeader(header)
+	return v
+}
+
+func (m *mirror) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.body = ""
+}
