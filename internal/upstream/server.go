@@ -73,6 +73,7 @@ type Server struct {
 	log  *slog.Logger
 
 	transport *http.Transport
+	direct    *direct                 // nil where only the transport will do
 	url       atomic.Pointer[url.URL] // moves when the server redirects within its host
 	params    paramHeaders
 
@@ -96,8 +97,11 @@ func New(t Target, opts ServerOptions) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := checkHeader(t.Header); err != nil {
+			return nil, err
+		}
 		s.url.Store(u)
-		s.transport = newTransport(s.opts)
+		s.transport, s.direct = newTransport(s.opts), newDirect(u, s.opts)
 	}
 	return s, nil
 }
@@ -176,5 +180,8 @@ func (s *Server) end() {
 	}
 	if s.transport != nil {
 		s.transport.CloseIdleConnections()
+	}
+	if s.direct != nil {
+		s.direct.close()
 	}
 }

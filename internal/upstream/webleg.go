@@ -206,23 +206,20 @@ func (l *webLeg) Close(ctx context.Context) int {
 func (s *Server) roundTrip(ctx context.Context, method string, h http.Header, body []byte) (*http.Response, error) {
 	for range 3 {
 		u := s.url.Load()
-		req := (&http.Request{
-			Method: method, URL: u, Host: u.Host, Header: h,
-			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		}).WithContext(ctx)
-		if body != nil {
-			req.ContentLength = int64(len(body))
-			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-			req.Body, _ = req.GetBody()
+		var res *http.Response
+		var err error
+		if s.direct != nil && method == http.MethodPost && len(body) <= directBody {
+			res, err = s.direct.post(ctx, u, h, body)
+		} else {
+			res, err = s.transport.RoundTrip(newRequest(ctx, method, u, h, body))
 		}
-		res, err := s.transport.RoundTrip(req)
 		if err != nil {
 			return nil, transportError(ctx, err)
 		}
 		if res.StatusCode != http.StatusTemporaryRedirect && res.StatusCode != http.StatusPermanentRedirect {
 			return res, nil
 		}
-		to, err := res.Location()
+		to, err := u.Parse(res.Header.Get("Location"))
 		_ = res.Body.Close()
 		if err != nil || to.Host != u.Host || to.Scheme != u.Scheme {
 			return nil, fmt.Errorf("%w: it redirects elsewhere", ErrBroken)
@@ -230,6 +227,34 @@ func (s *Server) roundTrip(ctx context.Context, method string, h http.Header, bo
 		s.url.Store(to)
 	}
 	return nil, fmt.Errorf("%w: it redirects in a circle", ErrBroken)
+}
+
+func newRequest(ctx context.Context, method string, u *url.URL, h http.Header, body []byte) *http.Request {
+	req := (&http.Request{
+		Method: method, URL: u, Host: u.Host, Header: h,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(ctx)
+	if body != nil {
+		req.ContentLength = int64(len(body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		req.Body, _ = req.GetBody()
+	}
+	return req
+}
+
+// checkHeader refuses configured headers that would break a request apart.
+func checkHeader(header map[string]string) error {
+	for name, value := range header {
+		switch http.CanonicalHeaderKey(name) {
+		case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Content-Type", "Accept", rpc.HeaderSession:
+			return fmt.Errorf("the header %q is set by the protocol", name)
+		}
+		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == ':' || r > '~' }) ||
+			strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			return fmt.Errorf("the header %q cannot be sent", name)
+		}
+	}
+	return nil
 }
 
 // transportError says what a failed round trip means for the call.
