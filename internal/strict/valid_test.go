@@ -42,4 +42,3 @@ func TestValid_deep(t *testing.T) {
 		}
 	}
 }
-
