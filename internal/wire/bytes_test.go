@@ -9,9 +9,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -302,4 +305,42 @@ func TestBytes_corpus(t *testing.T) {
 	if count < 8000 {
 		t.Errorf("only %d definitions", count)
 	}
+}
+
+// startDirect runs a command and talks to it without a gateway.
+func startDirect(t testing.TB, target upstream.Target) *lines {
+	t.Helper()
+	cmd := exec.Command(target.Command, target.Args...)
+	cmd.Env = os.Environ()
+	for name, value := range target.Env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	ours, theirs := socketPair(t)
+	cmd.Stdin, cmd.Stdout = theirs, theirs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	t.Cleanup(func() {
+		ours.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return &lines{ours, bufio.NewReaderSize(ours, 1<<20)}
+}
+
+// socketPair returns two ends of a pipe that carries both ways.
+func socketPair(t testing.TB) (net.Conn, *os.File) {
+	t.Helper()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := os.NewFile(uintptr(fds[0]), "ours")
+	defer ours.Close()
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn, os.NewFile(uintptr(fds[1]), "theirs")
 }
