@@ -472,3 +472,76 @@ func TestDeadUpstream(t *testing.T) {
 	}
 	waiting.Wait()
 }
+
+// TestProjects is the other half of S7: two pipes of one user from two folders
+// have children of their own, each in its folder, and each child's questions
+// reach its own client.
+func TestProjects(t *testing.T) {
+	g := start(t, wire.Options{}, command(t, "pipe", upstream.ServerOptions{}))
+	socket := servePipes(t, g)
+	dirs := []string{t.TempDir(), t.TempDir()}
+	clients := make([]*lines, 2)
+	for i, dir := range dirs {
+		clients[i] = dialPipeFrom(t, socket, "pipe", dir, true)
+		if got := textOf(t, clients[i].ask(t, legacyCall("dir"))); got != dir {
+			t.Errorf("the child works in %s, want %s", got, dir)
+		}
+	}
+	for i, c := range clients {
+		fmt.Fprintln(c.conn, legacyCall("ask"))
+		question, err := c.r.ReadString('\n')
+		if err != nil || !strings.Contains(question, "elicitation/create") {
+			t.Fatalf("client %d: %q %v", i, question, err)
+		}
+		if got := textOf(t, c.ask(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":"q0","result":{"roots":["%s"]}}`, dirs[i]))); !strings.Contains(got, dirs[i]) {
+			t.Errorf("client %d: the child heard %s", i, got)
+		}
+	}
+}
+
+// TestPipe_modern checks a modern client on a pipe: requests stand alone, a
+// cancellation reaches the server, HTTP servers get their headers.
+func TestPipe_modern(t *testing.T) {
+	var mu sync.Mutex
+	var seen http.Header
+	gone := make(chan struct{})
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		seen = r.Header.Clone()
+		mu.Unlock()
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case strings.Contains(string(body), "tools/list"):
+			io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"é","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"Depth"}}}}}}]}}`)
+		case strings.Contains(string(body), "sleep"):
+			<-r.Context().Done()
+			close(gone)
+		default:
+			io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+		}
+	}))
+	defer up.Close()
+	g := start(t, wire.Options{}, server(t, upstream.Target{Name: "web", URL: up.URL}, upstream.ServerOptions{}))
+	c := dialPipe(t, servePipes(t, g), "web", false)
+	c.ask(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+meta+`}}`)
+	c.ask(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"é","arguments":{"region":" eu ","deep":{"n":7}},`+meta+`}}`)
+	mu.Lock()
+	for name, want := range map[string]string{
+		rpc.HeaderVersion: "2026-07-28", rpc.HeaderMethod: "tools/call", rpc.HeaderName: "=?base64?w6k=?=",
+		"Mcp-Param-Region": "=?base64?IGV1IA==?=", "Mcp-Param-Depth": "7",
+	} {
+		if got := seen.Get(name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	mu.Unlock()
+	fmt.Fprintln(c.conn, strings.Replace(modernCall("sleep"), "c-1", "z", 1))
+	time.Sleep(100 * time.Millisecond)
+	fmt.Fprintln(c.conn, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"z"}}`)
+	select {
+	case <-gone:
+	case <-time.After(5 * time.Second):
+		t.Error("the server was not told")
+	}
+}
