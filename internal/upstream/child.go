@@ -19,7 +19,7 @@ const queueBytes = 8 << 20
 // instance's lock guards what changes.
 type child struct {
 	in        *instance
-	proc      *process
+	link      *link
 	next      int64
 	calls     map[int64]*call
 	questions map[string]*pipeLeg // which leg a question went to, by the child's id
@@ -34,24 +34,36 @@ type call struct {
 	id, token []byte   // as the client sent them
 }
 
-func newChild(in *instance) (*child, error) {
+func newChild(ctx context.Context, in *instance) (*child, error) {
 	c := &child{in: in, calls: map[int64]*call{}, questions: map[string]*pipeLeg{}}
 	started := make(chan struct{})
-	t := in.server.Target
-	if t.Dir == "" {
-		t.Dir = in.key.dir
-	}
-	proc, err := startProcess(t, in.server.opts.MaxBytes, in.server.opts.Stop, func(line []byte, err error) {
+	link, err := in.connect(ctx, func(line []byte, err error) {
 		<-started
 		c.receive(line, err)
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.proc = proc
+	c.link = link
 	close(started)
-	in.server.children.Go(func() { <-proc.done; c.gone() })
+	in.server.children.Go(func() { <-link.done; c.gone() })
 	return c, nil
+}
+
+// connect starts the command, or opens the old transport to a URL.
+func (in *instance) connect(ctx context.Context, receive func([]byte, error)) (*link, error) {
+	t := in.server.Target
+	if t.Command == "" {
+		return in.server.openSSE(ctx, receive)
+	}
+	if t.Dir == "" {
+		t.Dir = in.key.dir
+	}
+	p, err := startProcess(t, in.server.opts.MaxBytes, in.server.opts.Stop, receive)
+	if err != nil {
+		return nil, err
+	}
+	return p.link, nil
 }
 
 // register gives a call its number.
@@ -94,7 +106,7 @@ func (c *child) tell(ctx context.Context, raw []byte) error {
 		return err
 	}
 	if m.Kind == rpc.Notification {
-		return c.proc.send(ctx, raw)
+		return c.link.send(ctx, raw)
 	}
 	_, err = c.forward(ctx, &m, &call{})
 	return err
@@ -110,9 +122,9 @@ func (c *child) forward(ctx context.Context, m *rpc.Message, cl *call) (*queue, 
 	cl.id, cl.token = bytes.Clone(m.ID()), bytes.Clone(m.ProgressToken())
 	c.in.mu.Lock()
 	select {
-	case <-c.proc.done: // gone has run or waits for the lock
+	case <-c.link.done: // gone has run or waits for the lock
 		c.in.mu.Unlock()
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, c.proc.gone())
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, c.link.gone())
 	default:
 	}
 	n := c.register(cl)
@@ -122,7 +134,7 @@ func (c *child) forward(ctx context.Context, m *rpc.Message, cl *call) (*queue, 
 	c.in.mu.Unlock()
 	number := strconv.AppendInt(nil, n, 10)
 	cl.q.onClose = func() { c.drop(n, cl) }
-	if err := c.proc.send(ctx, m.Splice(rpc.Splice{ID: number, ProgressToken: number})); err != nil {
+	if err := c.link.send(ctx, m.Splice(rpc.Splice{ID: number, ProgressToken: number})); err != nil {
 		c.drop(n, cl)
 		return nil, err
 	}
@@ -140,8 +152,8 @@ func (c *child) drop(n int64, cl *call) {
 	if unfinished && (c.in.key.era == EraModern || cl.q.expired()) {
 		note := rpc.NewNotification("notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d}`, n))
 		select {
-		case c.proc.in <- note:
-		case <-c.proc.done:
+		case c.link.in <- note:
+		case <-c.link.done:
 		case <-time.After(closeGrace): // it does not read: nothing to be done
 		}
 	}
@@ -274,7 +286,7 @@ func (c *child) asked(m *rpc.Message) {
 // reply answers the child without waiting for it to read.
 func (c *child) reply(msg []byte) {
 	select {
-	case c.proc.in <- msg:
+	case c.link.in <- msg:
 	default:
 		c.in.server.log.Warn("the command does not read its answers")
 	}
@@ -286,16 +298,16 @@ func (c *child) gone() {
 	defer c.in.mu.Unlock()
 	for n, cl := range c.calls {
 		c.forget(n, cl)
-		cl.q.fail(fmt.Errorf("%w: %w", ErrStopped, c.proc.gone()))
+		cl.q.fail(fmt.Errorf("%w: %w", ErrStopped, c.link.gone()))
 	}
 	if c.in.child == c {
 		c.in.child = nil
-		if !c.served && !c.proc.asked() {
-			c.in.failed(c.proc.gone())
+		if !c.served && !c.link.asked() {
+			c.in.failed(c.link.gone())
 		}
 	}
-	if !c.proc.asked() {
-		c.in.server.log.Warn("the command stopped", "error", c.proc.exit, "said", lastLine(c.proc.stderr.String()))
+	if !c.link.asked() {
+		c.in.server.log.Warn("the command stopped", "error", c.link.exit, "said", lastLine(c.link.stderr.String()))
 	}
 	c.in.rest()
 }

@@ -29,7 +29,7 @@ func FuzzChild(f *testing.F) {
 		s := &Server{opts: ServerOptions{}.withDefaults(), log: slog.New(slog.DiscardHandler)}
 		in := &instance{server: s, key: key{era: EraLegacy}, legs: map[*pipeLeg]struct{}{}, idle: time.NewTimer(time.Hour)}
 		c := &child{in: in, calls: map[int64]*call{}, questions: map[string]*pipeLeg{},
-			proc: &process{in: make(chan []byte, 64), done: make(chan struct{}), stderr: &tail{}}}
+			link: newLink()}
 		in.child = c
 		for range legs % 3 {
 			l := &pipeLeg{in: in, inflight: map[string]int64{}, subscribed: map[string]bool{}, outbox: newQueue(outboxBytes, 0)}

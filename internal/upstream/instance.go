@@ -107,10 +107,10 @@ func (in *instance) mayStart() error {
 func (in *instance) start() {
 	ctx, cancel := context.WithTimeout(context.Background(), in.server.opts.Start)
 	defer cancel()
-	c, err := newChild(in)
+	c, err := newChild(ctx, in)
 	if err == nil {
 		if err = in.greet(ctx, c); err != nil {
-			c.proc.stop()
+			c.link.stop()
 		}
 	} else {
 		err = fmt.Errorf("%w: %w", ErrUnreachable, err)
@@ -122,7 +122,7 @@ func (in *instance) start() {
 	case err != nil:
 		in.failed(err)
 	case in.stopped:
-		c.proc.stop()
+		c.link.stop()
 		in.startErr = ErrUnreachable
 	default:
 		in.child = c
@@ -299,7 +299,7 @@ func (in *instance) stop() {
 	in.stopped = true
 	in.idle.Stop()
 	if in.child != nil {
-		in.child.proc.stop()
+		in.child.link.stop()
 	}
 	for l := range in.legs {
 		l.outbox.fail(errRetired)

@@ -38,7 +38,11 @@ func (l *pipeLeg) join(hello *rpc.Message) {
 			raw = append(raw, hello.Raw...)
 			k.hello = string(strict.Get(hello.Params(), "protocolVersion")) + string(strict.Get(hello.Params(), "capabilities"))
 		}
-		switch l.server.opts.Sharing {
+		sharing := l.server.opts.Sharing
+		if l.server.Command == "" {
+			sharing = PerSession // the old transport has one stream for each client
+		}
+		switch sharing {
 		case PerPrincipal:
 			k.principal, k.dir = l.who.Principal, l.who.Dir
 		case PerSession:
@@ -173,7 +177,7 @@ func (l *pipeLeg) notify(ctx context.Context, m *rpc.Message) (*Answer, error) {
 	if !pass {
 		return &answer, nil
 	}
-	return &answer, c.proc.send(ctx, append([]byte(nil), raw...))
+	return &answer, c.link.send(ctx, append([]byte(nil), raw...))
 }
 
 // reply brings the client's answer to the child that asked.
@@ -190,7 +194,7 @@ func (l *pipeLeg) reply(ctx context.Context, m *rpc.Message) (*Answer, error) {
 	if !mine {
 		return &answer, nil // too late, or never asked
 	}
-	return &answer, c.proc.send(ctx, append([]byte(nil), m.Raw...))
+	return &answer, c.link.send(ctx, append([]byte(nil), m.Raw...))
 }
 
 // deliver brings a message that names no call to the client: on the stream of

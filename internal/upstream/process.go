@@ -1,20 +1,15 @@
 package upstream
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"sync"
 	"time"
 
 	"github.com/annotary/annotary/internal/rpc"
 )
-
-// errGone is what is left to say to a caller whose child ended.
-var errGone = errors.New("the server stopped")
 
 const (
 	stderrKept = 16 << 10               // bytes of standard error kept per child
@@ -25,17 +20,11 @@ const (
 // inherited are the variables every child gets; all others only if configured.
 var inherited = []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
 
-// process is a running child. Lines written to it are queued, so that a child
-// that does not read never holds up more than its own callers.
+// process is a running child and the link to it.
 type process struct {
-	cmd    *exec.Cmd
-	in     chan []byte
-	quit   chan struct{} // closed to end it
-	once   sync.Once
-	done   chan struct{} // closed when it is gone and its output read
-	exit   error         // why it ended; read after done
-	stderr *tail
-	grace  time.Duration // between closing stdin and SIGKILL; SIGTERM is half-way
+	*link
+	cmd   *exec.Cmd
+	grace time.Duration // between closing stdin and SIGKILL; SIGTERM is half-way
 }
 
 // pipes are our three ends and the child's three ends.
@@ -44,14 +33,7 @@ type pipes struct{ inR, inW, outR, outW, errR, errW *os.File }
 // startProcess runs the target's command. Every line it writes goes to receive,
 // from one goroutine.
 func startProcess(t Target, maxLine int, grace time.Duration, receive func(line []byte, err error)) (*process, error) {
-	p := &process{
-		grace:  grace,
-		in:     make(chan []byte, 64),
-		quit:   make(chan struct{}),
-		done:   make(chan struct{}),
-		stderr: &tail{max: stderrKept},
-	}
-	p.cmd = exec.Command(t.Command, t.Args...)
+	p := &process{link: newLink(), cmd: exec.Command(t.Command, t.Args...), grace: grace}
 	p.cmd.Dir, p.cmd.Env = t.Dir, environ(t.Env)
 	ownGroup(p.cmd)
 	ends, err := newPipes()
@@ -169,43 +151,5 @@ func (p *process) stopOnQuit(ended chan struct{}) {
 		case <-time.After(p.grace / 2):
 			signal(p.cmd)
 		}
-	}
-}
-
-// send queues one message.
-func (p *process) send(ctx context.Context, msg []byte) error {
-	select {
-	case <-p.done:
-		return p.gone()
-	default:
-	}
-	select {
-	case p.in <- msg:
-		return nil
-	case <-p.done:
-		return p.gone()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// gone says how the child ended.
-func (p *process) gone() error {
-	if p.exit != nil {
-		return fmt.Errorf("%w: %w", errGone, p.exit)
-	}
-	return errGone
-}
-
-// stop asks the child to end and does not wait.
-func (p *process) stop() { p.once.Do(func() { close(p.quit) }) }
-
-// asked reports whether the child was asked to end.
-func (p *process) asked() bool {
-	select {
-	case <-p.quit:
-		return true
-	default:
-		return false
 	}
 }

@@ -116,7 +116,7 @@ type Who struct {
 // Leg opens the way of one client to the server. It starts nothing yet.
 func (s *Server) Leg(who Who, era Era) Leg {
 	if s.Command == "" {
-		return &webLeg{server: s, era: era}
+		return &webLeg{server: s, who: who, era: era}
 	}
 	return &pipeLeg{server: s, who: who, era: era}
 }

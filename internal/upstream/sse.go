@@ -50,36 +50,20 @@ func (l *lister) connectSSE(ctx context.Context, post *postConn) error {
 	}
 	c := &sseConn{postConn: post, stream: res, events: rpc.NewEvents(res.Body, post.max)}
 	l.conn = c
-	if err := c.awaitEndpoint(); err != nil {
+	base, err := url.Parse(post.url)
+	if err != nil {
 		return err
 	}
+	to, err := awaitEndpoint(c.events, base)
+	if err != nil {
+		return fmt.Errorf("waiting for the address to post to: %w", err)
+	}
+	c.endpoint = to.String()
 	m, err := c.ask(ctx, "initialize", initializeParams())
 	if err != nil {
 		return err
 	}
 	return l.greet(ctx, c, m)
-}
-
-func (c *sseConn) awaitEndpoint() error {
-	for {
-		ev, err := c.events.Next()
-		if err != nil {
-			return fmt.Errorf("waiting for the address to post to: %w", err)
-		}
-		if ev.Name != "endpoint" {
-			continue
-		}
-		base, err := url.Parse(c.url)
-		if err != nil {
-			return err
-		}
-		to, err := base.Parse(string(ev.Data))
-		if err != nil || to.Host != base.Host || to.Scheme != base.Scheme {
-			return fmt.Errorf("it wants messages posted to another host: %q", ev.Data)
-		}
-		c.endpoint = to.String()
-		return nil
-	}
 }
 
 func (c *sseConn) ask(ctx context.Context, method string, params []byte) (rpc.Message, error) {

@@ -47,15 +47,20 @@ func parseURL(raw string) (*url.URL, error) {
 // is a session of the server.
 type webLeg struct {
 	server *Server
+	who    Who
 	era    Era
 
 	mu      sync.Mutex
-	session string // the server's own id
-	version string // what was negotiated
+	session string   // the server's own id
+	version string   // what was negotiated
+	old     *pipeLeg // set if the server speaks only the old transport
 }
 
 // Send posts the message as it is.
 func (l *webLeg) Send(ctx context.Context, m *rpc.Message, header http.Header) (*Answer, error) {
+	if old := l.oldTransport(); old != nil {
+		return old.Send(ctx, m, header)
+	}
 	h := l.header(header)
 	h["Content-Type"] = typeJSON
 	if h["Accept"] == nil {
@@ -74,10 +79,35 @@ func (l *webLeg) Send(ctx context.Context, m *rpc.Message, header http.Header) (
 		l.opened(res)
 	}
 	a, err := l.server.answer(res)
+	if m.Method == "initialize" && a != nil && a.Body == nil &&
+		(a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed) {
+		return l.tryOld(ctx, m, a, err)
+	}
 	if err == nil {
 		l.learn(m, header, a)
 	}
 	return a, err
+}
+
+func (l *webLeg) oldTransport() *pipeLeg {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.old
+}
+
+// tryOld offers the old transport to a server that does not know this one. If
+// that fails too, its first answer stands.
+func (l *webLeg) tryOld(ctx context.Context, m *rpc.Message, first *Answer, firstErr error) (*Answer, error) {
+	old := &pipeLeg{server: l.server, who: l.who, era: EraLegacy}
+	a, err := old.Send(ctx, m, nil)
+	if err != nil {
+		old.Close(ctx)
+		return first, firstErr
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.old = old
+	return a, nil
 }
 
 // learn reads what later requests need from answers that say it: the version
@@ -130,22 +160,19 @@ var (
 // its credentials first of all, ends here.
 var passed = []string{"Accept", rpc.HeaderVersion, rpc.HeaderMethod, rpc.HeaderName, "Traceparent", "Tracestate"}
 
-// header makes the header of a request: what the client may pass, then what
-// was configured, then the session.
+// header makes the header of a request: what was configured, what the client
+// may add, and the session.
 func (l *webLeg) header(from http.Header) http.Header {
-	h := make(http.Header, 8)
+	h := l.server.ownHeader()
 	for _, name := range passed {
-		if v := from[name]; v != nil {
+		if v := from[name]; v != nil && h[name] == nil {
 			h[name] = v
 		}
 	}
 	for name, v := range from {
-		if strings.HasPrefix(name, rpc.HeaderParam) {
+		if strings.HasPrefix(name, rpc.HeaderParam) && h[name] == nil {
 			h[name] = v
 		}
-	}
-	for name, value := range l.server.Header {
-		h.Set(name, value)
 	}
 	if l.era == EraLegacy {
 		l.mu.Lock()
@@ -169,6 +196,9 @@ func (l *webLeg) opened(res *http.Response) {
 
 // Listen opens the server's GET stream.
 func (l *webLeg) Listen(ctx context.Context, lastEvent string) (*Answer, error) {
+	if old := l.oldTransport(); old != nil {
+		return old.Listen(ctx, lastEvent)
+	}
 	h := l.header(nil)
 	h["Accept"] = typeEvents
 	if lastEvent != "" {
@@ -187,6 +217,9 @@ func (l *webLeg) Listen(ctx context.Context, lastEvent string) (*Answer, error) 
 
 // Close deletes the session.
 func (l *webLeg) Close(ctx context.Context) int {
+	if old := l.oldTransport(); old != nil {
+		return old.Close(ctx)
+	}
 	l.mu.Lock()
 	session := l.session
 	l.mu.Unlock()

@@ -1,7 +1,10 @@
 package wire_test
 
 import (
+	"net"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -96,4 +99,44 @@ func callDirect(t *testing.T, target upstream.Target, params string) string {
 		t.Fatal(err)
 	}
 	return resultOf(strings.TrimSpace(conn.ask(t, call(params))))
+}
+
+// TestOldTransport reaches a server that speaks only the HTTP+SSE transport of
+// 2024-11-05.
+func TestOldTransport(t *testing.T) {
+	node := testenv.Node(t)
+	script := testenv.NPM(t, "@modelcontextprotocol", "server-everything", "dist", "index.js")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	cmd := exec.Command(node, script, "sse")
+	_, port, _ := net.SplitHostPort(addr)
+	cmd.Env = append(os.Environ(), "PORT="+port)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	eventually(t, "the server listens", func() bool {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+	g := start(t, wire.Options{}, server(t, upstream.Target{Name: "old", URL: "http://" + addr + "/sse"}, upstream.ServerOptions{}))
+	id := g.open("old")
+	params := `{"name":"echo","arguments":{"message":"é"}}`
+	_, body := g.post("old", call(params), rpc.HeaderSession, id)
+	want := callDirect(t, upstream.Target{Command: node, Args: []string{script, "stdio"}}, params)
+	if got := resultOf(body); got != want {
+		t.Errorf("got %s, want %s", body, want)
+	}
+	req, _ := http.NewRequest("DELETE", g.url+"/mcp/s/old", nil)
+	req.Header.Set(rpc.HeaderSession, id)
+	if status := g.status(req); status != 200 {
+		t.Errorf("DELETE: %d", status)
+	}
 }
