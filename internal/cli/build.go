@@ -80,6 +80,8 @@ func serverOptions(c *config.Config, s config.Server, log *slog.Logger) upstream
 		Connect:  pick(s.Timeouts.Connect, c.Timeouts.Connect).D(),
 		Start:    pick(s.Timeouts.Start, c.Timeouts.Start).D(),
 		Silence:  pick(s.Timeouts.Call, c.Timeouts.Call).D(),
+		Probe:    c.Timeouts.Probe.D(),
+		Idle:     c.Timeouts.Unused.D(),
 		Stop:     pick(s.Timeouts.Stop, c.Timeouts.Stop).D(),
 		MaxBytes: int(c.Limits.Response),
 		Log:      log,
@@ -88,6 +90,8 @@ func serverOptions(c *config.Config, s config.Server, log *slog.Logger) upstream
 
 func wireOptions(c *config.Config, log *slog.Logger) wire.Options {
 	return wire.Options{
+		Hosts:          c.Hosts,
+		Origins:        c.Origins,
 		MaxBody:        int(c.Limits.Request),
 		MaxDepth:       c.Limits.Depth,
 		MaxHeader:      int(c.Limits.Header),
@@ -98,6 +102,7 @@ func wireOptions(c *config.Config, log *slog.Logger) wire.Options {
 		ReadBody:       c.Timeouts.Body.D(),
 		Write:          c.Timeouts.Write.D(),
 		IdleConnection: c.Timeouts.Idle.D(),
+		KeepAlive:      c.Timeouts.KeepAlive.D(),
 		Log:            log,
 	}
 }

@@ -107,9 +107,6 @@ func (d *daemon) servePipes(ctx context.Context, l net.Listener) {
 	}
 }
 
-// idleEnd is how long a gateway in the background stays without a pipe.
-const idleEnd = 10 * time.Minute
-
 // serveInBackground serves pipes only, for as long as somebody has one open. A
 // second gateway that finds a first has nothing to do.
 func (d *daemon) serveInBackground(ctx context.Context) error {
@@ -124,19 +121,24 @@ func (d *daemon) serveInBackground(ctx context.Context) error {
 	defer cancel()
 	context.AfterFunc(ctx, func() { _ = l.Close() })
 	go func() {
-		for used := time.Now(); time.Since(used) < idleEnd; {
-			select {
-			case <-time.After(idleEnd / 100):
-			case <-ctx.Done():
-				return
-			}
-			if d.handler.Pipes() > 0 {
-				used = time.Now()
-			}
-		}
+		d.awaitUnused(ctx)
 		cancel()
 	}()
 	return d.handler.ServePipes(ctx, l)
+}
+
+// awaitUnused returns when no pipe has been open for a while.
+func (d *daemon) awaitUnused(ctx context.Context) {
+	for used := time.Now(); time.Since(used) < d.config().Timeouts.Unused.D(); {
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return
+		}
+		if d.handler.Pipes() > 0 {
+			used = time.Now()
+		}
+	}
 }
 
 // hangups delivers a value for each SIGHUP.

@@ -32,6 +32,14 @@ type Config struct {
 	// Listen is the address the gateway serves streamable HTTP on. Anything
 	// but a loopback address lets other machines in.
 	Listen string `yaml:"listen" default:"127.0.0.1:7337"`
+	// Hosts are the names by which clients may call the gateway, besides
+	// localhost and loopback addresses. A request for another name is refused:
+	// it came through a name that somebody else points at this machine. A "*"
+	// allows every name.
+	Hosts []string `yaml:"hosts"`
+	// Origins are the web origins whose pages may call the gateway, besides
+	// loopback ones, like https://inspector.example.com.
+	Origins []string `yaml:"origins"`
 	// Data is the folder that holds what the gateway keeps: its socket, its
 	// keys, its state. A relative path starts at the folder of this file. If
 	// empty, the folder "annotary" in $XDG_DATA_HOME, or what the operating
@@ -136,9 +144,19 @@ type Timeouts struct {
 	// Start is how long a command may take until it answers for the first
 	// time. Package runners download on their first start.
 	Start Duration `yaml:"start" default:"60s"`
+	// Probe is how long a command may be silent to the first question of a
+	// modern client (server/discover) before it is offered the handshake of
+	// the legacy era as well, to find out which of the two it speaks.
+	Probe Duration `yaml:"probe" default:"2s"`
 	// Call is how long a server may be silent on a request before the gateway
 	// gives up on it.
 	Call Duration `yaml:"call" default:"5m"`
+	// KeepAlive is after how much silence a stream to a client carries a
+	// comment, so that nobody in between takes it for dead.
+	KeepAlive Duration `yaml:"keep_alive" default:"15s"`
+	// Unused is how long a command keeps running that no client uses, and a
+	// gateway that annotary stdio started.
+	Unused Duration `yaml:"unused" default:"10m"`
 	// Stop is how long a command may take to end after its input was closed,
 	// before it is killed.
 	Stop Duration `yaml:"stop" default:"3s"`

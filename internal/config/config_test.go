@@ -105,7 +105,7 @@ func TestProblems(t *testing.T) {
 	for _, tc := range []struct{ name, src, want, hint string }{
 		{"unknown key", "servers:\n  a:\n    comand: x\n    url: http://h\n",
 			`3:5: unknown key "comand" in servers.a`, `did you mean "command"?`},
-		{"far from any key", "zzzzzz: 1\n", `1:1: unknown key "zzzzzz" in the configuration`, "known here: data, limits, listen, policies, preset, rules, servers, timeouts"},
+		{"far from any key", "zzzzzz: 1\n", `1:1: unknown key "zzzzzz" in the configuration`, "known here: data, hosts, limits, listen, origins, policies, preset, rules, servers, timeouts"},
 		{"missing variable", "servers:\n  a:\n    command: x\n    env:\n      T: ${env:NOPE}\n",
 			"5:10: servers.a.env.T: the variable NOPE is not set", ""},
 		{"bad reference", "data: ${env:9}", "1:7: data: ${env:9} does not name a variable", ""},

@@ -209,7 +209,7 @@ func discover(ctx context.Context, c *child) (Era, error) {
 	if err != nil {
 		return EraUnknown, err
 	}
-	short, cancel := context.WithTimeout(ctx, Options{}.withDefaults().Probe)
+	short, cancel := context.WithTimeout(ctx, c.in.server.opts.Probe)
 	defer cancel()
 	it, err := found.Next(short)
 	if err != nil && ctx.Err() == nil && short.Err() != nil {

@@ -31,6 +31,9 @@ type ServerOptions struct {
 	// Start is how long a command may take until it has answered the first
 	// question. If zero, 60 s.
 	Start time.Duration
+	// Probe is how long a command may be silent to server/discover before it
+	// is offered initialize as well. If zero, 2 s.
+	Probe time.Duration
 	// Silence is how long a server may say nothing while it handles a call.
 	// If zero, 5 minutes.
 	Silence time.Duration
@@ -48,6 +51,7 @@ type ServerOptions struct {
 func (o ServerOptions) withDefaults() ServerOptions {
 	setDefault(&o.Connect, 10*time.Second)
 	setDefault(&o.Start, time.Minute)
+	setDefault(&o.Probe, 2*time.Second)
 	setDefault(&o.Stop, 3*time.Second)
 	setDefault(&o.Silence, 5*time.Minute)
 	setDefault(&o.Idle, 10*time.Minute)
