@@ -20,6 +20,8 @@ func FuzzHTTP(f *testing.F) {
 	call := modernCall("echo")
 	f.Add([]byte(call), "2026-07-28", "tools/call", "echo", "", "localhost", "")
 	f.Add([]byte(strings.Replace(call, `"id"`, `"id":1,"id"`, 1)), "2026-07-28", "tools/call", "echo", "", "localhost", "")
+	f.Add([]byte(call), "2026-07-28", "tools/list", "echo", "", "localhost", "")
+	f.Add([]byte(call), "2025-11-25", "tools/call", "echo", "", "localhost", "")
 	f.Add([]byte(legacyCall("echo")), "2025-11-25", "", "", "session", "[::1]:80", "http://localhost")
 	f.Add([]byte(initialize), "", "", "", "", "127.0.0.1", "null")
 	f.Add([]byte("[]"), "x", "=?base64?eA==?=", "\x00", "é", "evil.example", "https://evil.example")
