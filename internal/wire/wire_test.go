@@ -126,6 +126,21 @@ func TestMethods(t *testing.T) {
 	}
 }
 
+// TestSession_owner checks that a session is worth nothing to anybody else, nor
+// at another server.
+func TestSession_owner(t *testing.T) {
+	g := start(t, wire.Options{}, command(t, "pipe", upstream.ServerOptions{}), command(t, "other", upstream.ServerOptions{}))
+	id := g.open("pipe", "X-User", "ann")
+	for _, tt := range []struct {
+		server, user string
+		want         int
+	}{{"pipe", "ann", 200}, {"pipe", "bob", 404}, {"other", "ann", 404}} {
+		if got, body := g.post(tt.server, legacyCall("pid"), "X-User", tt.user, rpc.HeaderSession, id); got != tt.want {
+			t.Errorf("%s at %s: got %d %s, want %d", tt.user, tt.server, got, body, tt.want)
+		}
+	}
+}
+
 // TestTokens checks that a client's credentials end at the gateway and that the
 // configured ones go on.
 func TestTokens(t *testing.T) {
