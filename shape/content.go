@@ -235,7 +235,7 @@ func (s *shaper) shorten(b *block, room int) (told bool) {
 			return cut.Marked
 		} else if n.size <= room {
 			b.setText(string(n.json()))
-			s.rewritten = true
+			s.report.Rewritten = true
 			return true
 		}
 	}

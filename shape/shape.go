@@ -58,6 +58,9 @@ type Report struct {
 	Dropped []string // places of undeclared fields
 	Cleaned bool
 	Media   int // images, sounds and blobs left out
+	// Rewritten says that JSON text was written anew, without white space, to
+	// say what the structured content says.
+	Rewritten bool
 	// TextCut is how many characters of plain text were cut off.
 	TextCut int
 	// Refused says the whole result was replaced by an error, since no shorter
@@ -67,7 +70,7 @@ type Report struct {
 
 // Changed reports whether the result is not the one that came in.
 func (r *Report) Changed() bool {
-	return r.Cut.Any() || len(r.Dropped) > 0 || r.Cleaned || r.Media > 0 || r.TextCut > 0 || r.Refused
+	return r.Cut.Any() || len(r.Dropped) > 0 || r.Cleaned || r.Media > 0 || r.Rewritten || r.TextCut > 0 || r.Refused
 }
 
 // Result shapes the result of a tools/call. What needs no shaping comes back as
@@ -93,7 +96,7 @@ func Result(raw []byte, o Options) ([]byte, Report, error) {
 	if err := s.run(); err != nil {
 		return refusal(err), Report{Refused: true}, nil
 	}
-	if !s.report.Changed() && !s.rewritten {
+	if !s.report.Changed() {
 		return raw, s.report, nil
 	}
 	return s.bytes(), s.report, nil
@@ -125,7 +128,6 @@ type shaper struct {
 	report     Report
 	marked     bool   // _meta must tell of the cut
 	notice     string // a text block to append
-	rewritten  bool   // texts were written anew without loss
 }
 
 func newShaper(raw []byte, o Options) *shaper {
@@ -265,7 +267,7 @@ func (s *shaper) reflect(all bool) {
 		}
 		if compact := string(n.json()); compact != b.text {
 			b.setText(compact)
-			s.rewritten = true
+			s.report.Rewritten = true
 		}
 	}
 }

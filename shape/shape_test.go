@@ -285,10 +285,10 @@ func TestValidate_hostile(t *testing.T) {
 // together.
 func TestResult_hostile(t *testing.T) {
 	members, wide := map[string]any{}, []any{}
-	for i := range 20_000 {
+	for i := range 5_000 {
 		members[fmt.Sprint("k", i)] = i
 	}
-	for range 3_000 {
+	for range 1_000 {
 		wide = append(wide, map[string]any{"properties": map[string]any{"a": map[string]any{}}})
 	}
 	var names []string

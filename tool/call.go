@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -45,6 +46,12 @@ func (c *Call) Attach(content ...mcp.Content) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.attached = append(c.attached, content...)
+}
+
+func (c *Call) attachments() []mcp.Content {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.attached)
 }
 
 // MarkSensitive labels this result as private data.

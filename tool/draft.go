@@ -39,7 +39,8 @@ type Confirmation[Draft any] struct {
 // AddTwoStep declares two tools for what must not happen by accident. The first,
 // named like the second with _draft behind it, changes nothing: prepare says
 // what would happen. The second takes that draft, as the user confirmed it, and
-// commit does it.
+// commit does it. Of the spec, Input adjusts the arguments of the first, Output
+// the result of the second.
 //
 // The seal binds the draft to its tool and user. It can be used once, until it
 // expires, and for no other draft; the draft itself travels in the clear so that

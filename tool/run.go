@@ -215,7 +215,7 @@ func (e *entry) result(call *Call, out []byte) ([]byte, error) {
 		}
 		res.StructuredContent = json.RawMessage(out)
 	}
-	res.Content = append([]mcp.Content{&mcp.TextContent{Text: e.text(call, out)}}, call.attached...)
+	res.Content = append([]mcp.Content{&mcp.TextContent{Text: e.text(call, out)}}, call.attachments()...)
 	raw, err := marshal(&res)
 	if err != nil {
 		return nil, err

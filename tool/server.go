@@ -102,7 +102,7 @@ func (s *Server) register(e *entry) {
 
 // A Group is the tools of one scope.
 type Group struct {
-	*Server
+	home  *Server
 	scope string
 }
 
@@ -110,9 +110,11 @@ type Group struct {
 // to others they are not listed and not known.
 func (s *Server) Group(scope string) *Group { return &Group{s, scope} }
 
+func (g *Group) server() *Server { return g.home }
+
 func (g *Group) register(e *entry) {
 	e.scope = g.scope
-	g.Server.register(e)
+	g.home.register(e)
 }
 
 // For returns the MCP server a caller with these scopes gets.
