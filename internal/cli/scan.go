@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/clients"
 	"github.com/annotary/annotary/internal/scan"
+	"github.com/annotary/annotary/lint"
 )
 
 type scanOptions struct {
@@ -98,19 +100,30 @@ func thisPlace() (clients.Place, error) {
 // askProject asks, on a terminal, whether to start what a project brings along.
 // Without a terminal the answer is no.
 func askProject(s *Streams, found clients.Found) bool {
-	var lines []string
-	for _, group := range clients.Distinct(found.Servers) {
-		if e := group[0]; e.Scope == clients.Project && !e.Disabled {
-			lines = append(lines, "  "+cut(e.Name+": "+e.Line(), tableWidth-2))
-		}
-	}
-	if len(lines) == 0 || !isTerminal(s.In) || !isTerminal(s.Err) {
+	question := projectQuestion(found)
+	if question == "" || !isTerminal(s.In) || !isTerminal(s.Err) {
 		return false
 	}
-	fmt.Fprintf(s.Err, "This project brings servers along. To list their tools they must be started:\n%s\nStart them? [y/N] ",
-		strings.Join(lines, "\n"))
+	fmt.Fprint(s.Err, question)
 	answer, _ := bufio.NewReader(s.In).ReadString('\n') // no answer is a no
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	fmt.Fprintln(s.Err)
 	return answer == "y" || answer == "yes"
+}
+
+// projectQuestion shows in full what a yes would start; empty if there is
+// nothing to ask about.
+func projectQuestion(found clients.Found) string {
+	var p page
+	for _, group := range clients.Distinct(found.Servers) {
+		mine := slices.ContainsFunc(group, func(e clients.Server) bool { return e.Scope == clients.User || e.Disabled })
+		if e := group[0]; !mine {
+			p.printf("  %s: %s\n", lint.Printable(e.Name), lint.Printable(e.Whole()))
+		}
+	}
+	if p.out.Len() == 0 {
+		return ""
+	}
+	return "This project brings servers along. To list their tools they must be started:\n" +
+		p.out.String() + "Start them? [y/N] "
 }

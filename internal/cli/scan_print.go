@@ -100,10 +100,18 @@ func (p *page) unlisted(r *scan.Report) {
 		p.section(&first, "Not listed")
 		problem, hint := s.Problem, s.Hint
 		if s.Status == scan.NotStarted {
-			problem, hint = problem+"; it would start: "+s.Line, "annotary scan --project starts it"
+			problem, hint = problem+"; it would start: "+s.Line+with(s.Env.Names()), "annotary scan --project starts it"
 		}
 		p.item(s.Name, problem, hint)
 	}
+}
+
+// with names the variables that an entry sets.
+func with(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " (with " + strings.Join(names, ", ") + ")"
 }
 
 func (p *page) trifecta(r *scan.Report) {

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -30,6 +31,35 @@ func (s *Server) Line() string {
 	words := []string{Quote(s.Command)}
 	for _, arg := range hideArgs(s.Args) {
 		words = append(words, Quote(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// Whole writes all that the entry would do, as its file has it and nothing left
+// out: variables it sets, headers it sends, a file of variables it reads. It is
+// for the question whether to start what a stranger wrote, where a secret of
+// theirs matters less than a command hidden behind one. Variables are not
+// filled in, so none of the user's are in it.
+func (s *Server) Whole() string {
+	var words []string
+	for _, name := range s.Env.Names() {
+		words = append(words, name+"="+Quote(s.Env.values[name]))
+	}
+	if s.Transport == Stdio {
+		for _, word := range append([]string{s.Command}, s.Args...) {
+			words = append(words, Quote(word))
+		}
+	} else {
+		words = append(words, s.URL)
+	}
+	for _, name := range s.Headers.Names() {
+		words = append(words, "(sends "+name+": "+s.Headers.values[name]+")")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.headerVars)) {
+		words = append(words, "(sends "+name+": ${"+s.headerVars[name]+"})")
+	}
+	if s.envFile != "" {
+		words = append(words, "(with the variables in "+s.envFile+")")
 	}
 	return strings.Join(words, " ")
 }
@@ -67,7 +97,12 @@ func hideArg(arg string) string {
 	}
 	if m := assignment.FindStringSubmatch(arg); m != nil && !strings.Contains(m[1], "://") {
 		if secretName(m[1]) && !reference(m[2]) {
-			return m[1] + "=" + hidden
+			// What follows a space may be a command of its own.
+			_, rest, spaced := strings.Cut(m[2], " ")
+			if spaced {
+				rest = " " + hideArg(rest)
+			}
+			return m[1] + "=" + hidden + rest
 		}
 		return m[1] + "=" + hideArg(m[2])
 	}
