@@ -94,6 +94,7 @@ func newRootCmd(s *Streams) *cobra.Command {
 	root.AddCommand(newFindCmd(s))
 	root.AddCommand(newPromptCmd(s))
 	root.AddCommand(newServeCmd(s))
+	root.AddCommand(newAcceptCmd(s))
 	root.AddCommand(newPolicyCmd(s))
 	root.AddCommand(newStdioCmd(s))
 	root.AddCommand(newVersionCmd(s))

@@ -44,7 +44,7 @@ func (l *ledger) close() error {
 
 // buildJudge makes what judges calls by this configuration.
 func buildJudge(c *config.Config, path string, log gateway.Log) (*gateway.Judge, error) {
-	files, err := readPolicies(c)
+	files, err := readPolicies(policyPaths(c))
 	if err != nil {
 		return nil, err
 	}
@@ -64,15 +64,23 @@ func buildJudge(c *config.Config, path string, log gateway.Log) (*gateway.Judge,
 	return j, nil
 }
 
-func readPolicies(c *config.Config) ([]policy.File, error) {
-	var files []policy.File
-	for _, p := range c.Policies {
-		text, err := os.ReadFile(p.Value())
+func policyPaths(c *config.Config) []string {
+	paths := make([]string, len(c.Policies))
+	for i, p := range c.Policies {
+		paths[i] = p.Value()
+	}
+	return paths
+}
+
+func readPolicies(paths []string) ([]policy.File, error) {
+	files := make([]policy.File, len(paths))
+	for i, path := range paths {
+		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, annotary.E(annotary.CodeConfig, "a policy file cannot be read: "+p.Value(), err).
+			return nil, annotary.E(annotary.CodeConfig, "a policy file cannot be read: "+path, err).
 				WithHint("does the file exist, and may this user read it?")
 		}
-		files = append(files, policy.File{Name: p.Value(), Text: string(text)})
+		files[i] = policy.File{Name: path, Text: string(text)}
 	}
 	return files, nil
 }

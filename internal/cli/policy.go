@@ -179,7 +179,7 @@ func (o *policyOptions) set() (*policy.Set, error) {
 			return nil, annotary.E(annotary.CodeConfig, "this configuration judges nothing", nil).
 				WithHint("write 'preset: careful' into it, or rules, or policies")
 		}
-		files, err := readPolicies(c)
+		files, err := readPolicies(policyPaths(c))
 		if err != nil {
 			return nil, err
 		}
@@ -189,13 +189,9 @@ func (o *policyOptions) set() (*policy.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := make([]policy.File, len(o.files))
-	for i, name := range o.files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, annotary.E(annotary.CodeInvalid, "a policy file cannot be read: "+name, err).WithHint("does the file exist?")
-		}
-		files[i] = policy.File{Name: name, Text: string(text)}
+	files, err := readPolicies(o.files)
+	if err != nil {
+		return nil, err
 	}
 	return policy.New(policy.Options{Rules: &rules, Files: files})
 }

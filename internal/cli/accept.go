@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/catalog"
+	"github.com/annotary/annotary/internal/config"
+	"github.com/annotary/annotary/internal/upstream"
+)
+
+type acceptOptions struct {
+	streams *Streams
+	config  string
+	what    string // SERVER[/GLOB], empty for all
+	class   string
+	dryRun  bool
+	yes     bool
+	json    bool
+}
+
+func newAcceptCmd(s *Streams) *cobra.Command {
+	o := &acceptOptions{streams: s}
+	cmd := &cobra.Command{
+		Use:     "accept [SERVER[/GLOB]]",
+		GroupID: groupRun,
+		Short:   "Vouch for what servers say of their tools",
+		Long: "Accept asks the servers of a configuration for their tools, shows the safe hints\n" +
+			"that they or their definitions suggest and that nobody vouches for yet, and after\n" +
+			"your yes writes them into the configuration as your own word. Comments and\n" +
+			"everything else in the file stay as they are. What contradicts itself is not\n" +
+			"proposed. No tool is called. A running gateway reads the file again on SIGHUP.",
+		Example: "  annotary accept --class read --dry-run\n" +
+			"  annotary accept 'notes/list_*' --yes",
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.what = strings.Join(args, "")
+			return runAccept(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.config, "config", "", "annotary.yaml (default: here or in your configuration folder)")
+	cmd.Flags().StringVar(&o.class, "class", "", "only tools that would become: read, write or destructive")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show, and write nothing")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "write without asking")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON; writes only with --yes")
+	return cmd
+}
+
+// A proposal is what accepting would say of one tool.
+type proposal struct {
+	Server string          `json:"server"`
+	Tool   string          `json:"tool"`
+	Class  string          `json:"class"`
+	Hints  map[string]bool `json:"hints"`
+	By     []string        `json:"by"`
+	Why    string          `json:"why"`
+	hints  map[annotary.HintName]bool
+}
+
+func runAccept(ctx context.Context, o *acceptOptions) error {
+	path, c, err := o.load()
+	if err != nil {
+		return err
+	}
+	if _, ok := annotary.ParseClass(o.class); o.class != "" && !ok {
+		return annotary.E(annotary.CodeUsage, fmt.Sprintf("there is no class %q", o.class), nil).
+			WithHint("classes are read, write and destructive")
+	}
+	found, skipped, err := o.collect(ctx, c, path)
+	if err != nil {
+		return err
+	}
+	if err := o.show(found, skipped); err != nil || o.dryRun || len(found) == 0 {
+		return err
+	}
+	if ok, err := o.confirm(len(found), path); err != nil || !ok {
+		return err
+	}
+	return write(path, found)
+}
+
+func (o *acceptOptions) load() (string, *config.Config, error) {
+	path := o.config
+	if path == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return "", nil, err
+		}
+		if path, err = config.Find(dir); err != nil {
+			return "", nil, err
+		}
+	}
+	c, err := config.Load(path)
+	return path, c, err
+}
+
+// collect asks the servers that are meant and gathers what they propose.
+func (o *acceptOptions) collect(ctx context.Context, c *config.Config, path string) (found []proposal, skipped []string, err error) {
+	server, glob, _ := strings.Cut(o.what, "/")
+	if _, ok := c.Servers[server]; server != "" && !ok {
+		return nil, nil, annotary.E(annotary.CodeUsage, fmt.Sprintf("there is no server %q in %s", server, path), nil).
+			WithHint("write SERVER or SERVER/GLOB, as in the configuration")
+	}
+	for _, name := range slices.Sorted(keysOf(c.Servers)) {
+		if s := c.Servers[name]; !s.Disabled && (server == "" || server == name) {
+			tools, err := o.ask(ctx, name, s, path)
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, t := range tools {
+				if glob == "" || catalog.Match(glob, t.Name) {
+					found, skipped = o.add(t, found, skipped)
+				}
+			}
+		}
+	}
+	return found, skipped, nil
+}
+
+// ask lists one server's tools with what the configuration says of them.
+func (o *acceptOptions) ask(ctx context.Context, name string, s config.Server, path string) ([]*catalog.Tool, error) {
+	done := progress(o.streams.Err, "asking "+name+" …")
+	listing, err := upstream.List(ctx, targetOf(name, s), upstream.Options{})
+	done()
+	if err != nil {
+		return nil, err
+	}
+	stance, err := stanceOf(s, path)
+	if err != nil {
+		return nil, err
+	}
+	known, err := catalog.New(name, listing.Tools, stance, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return known.Tools, nil
+}
+
+func (o *acceptOptions) add(t *catalog.Tool, found []proposal, skipped []string) ([]proposal, []string) {
+	p, contradicted := propose(t)
+	switch {
+	case contradicted != "":
+		skipped = append(skipped, t.Server+"/"+t.Name+": "+contradicted)
+	case len(p.hints) > 0 && (o.class == "" || p.Class == o.class):
+		found = append(found, p)
+	}
+	return found, skipped
+}
+
+// propose gathers the safe values that were said of a tool. Where a definition
+// suggests the opposite of what the server says, nothing of the tool is
+// proposed: accepting in bulk must not let a lie pass.
+func propose(t *catalog.Tool) (p proposal, contradicted string) {
+	p = proposal{Server: t.Server, Tool: t.Name, Hints: map[string]bool{}, hints: map[annotary.HintName]bool{}}
+	var claims []annotary.Claim
+	for _, c := range t.Resolution.Proposals {
+		if against := t.Derived[c.Hint]; c.By == annotary.FromDeclared && against.Value == c.Value.Not() && against.Value != annotary.Unknown {
+			return p, fmt.Sprintf("it says %s is %s, but %s", c.Hint, c.Value, against.Why)
+		}
+		p.hints[c.Hint], p.Hints[c.Hint.String()] = c.Value == annotary.Yes, c.Value == annotary.Yes
+		if !slices.Contains(p.By, c.By.String()) {
+			p.By = append(p.By, c.By.String())
+		}
+		if p.Why == "" || c.By == annotary.FromDerived && c.Hint == annotary.ReadOnly {
+			p.Why = c.Why
+		}
+		claims = append(claims, annotary.Claim{Hint: c.Hint, Value: c.Value, By: annotary.FromOperator})
+	}
+	res, err := annotary.Resolve(annotary.Known{Claims: claims})
+	if err != nil {
+		return p, err.Error()
+	}
+	p.Class = res.Hints.Class().String()
+	return p, ""
+}
+
+func (o *acceptOptions) show(found []proposal, skipped []string) error {
+	if o.json {
+		return printJSON(o.streams.Out, map[string]any{"proposals": found, "contradicted": skipped})
+	}
+	if len(found) == 0 {
+		fmt.Fprintln(o.streams.Out, "nothing is waiting for your word")
+	} else {
+		var rows [][]string
+		for _, p := range found {
+			rows = append(rows, []string{p.Server + "/" + p.Tool, p.Class, strings.Join(p.By, ", "), p.Why})
+		}
+		if err := writeTable(o.streams.Out, []string{"TOOL", "WOULD BE", "SAID BY", "WHY"}, rows); err != nil {
+			return err
+		}
+	}
+	for _, s := range skipped {
+		fmt.Fprintln(o.streams.Out, "not proposed: "+s)
+	}
+	return nil
+}
+
+// confirm asks a person. Without a terminal only --yes is a yes.
+func (o *acceptOptions) confirm(n int, path string) (bool, error) {
+	if o.yes {
+		return true, nil
+	}
+	if o.json || !isTerminal(o.streams.In) {
+		return false, annotary.E(annotary.CodeUsage, "there is nobody to ask", nil).
+			WithHint("add --yes to write, or --dry-run to look")
+	}
+	fmt.Fprintf(o.streams.Err, "Write your word on %d tools into %s? [y/N] ", n, path)
+	line, err := bufio.NewReader(o.streams.In).ReadString('\n')
+	return err == nil && strings.EqualFold(strings.TrimSpace(line), "y"), nil
+}
+
+// write puts the proposals into the configuration, one tool after another.
+func write(path string, found []proposal) error {
+	for _, p := range found {
+		for n := range annotary.HintName(annotary.NumHints) {
+			if v, ok := p.hints[n]; ok {
+				if err := config.SetFile(path, []string{"servers", p.Server, "overrides", p.Tool, n.String()}, v); err != nil {
+					return err
+				}
+			}
+		}
+		reason := "accepted: " + p.Why
+		if err := config.SetFile(path, []string{"servers", p.Server, "overrides", p.Tool, "reason"}, reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
