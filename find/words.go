@@ -54,7 +54,10 @@ func appendWord(words []string, word string) []string {
 	return words
 }
 
-func isUnspaced(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }
+func isUnspaced(r rune) bool {
+	// No such character comes before the radicals; most text does.
+	return r >= '⺀' && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+}
 
 // inWord reports whether a letter comes next.
 func inWord(text string) bool {

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -220,7 +221,9 @@ func scale(t *testing.T, b *strings.Builder, tools []annotary.Entry) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
+	cpu := cpuTime(t)
 	s := ours(many)
+	cpu = cpuTime(t) - cpu
 	runtime.ReadMemStats(&after)
 	peak := after.HeapAlloc - before.HeapAlloc
 	runtime.GC()
@@ -233,12 +236,23 @@ func scale(t *testing.T, b *strings.Builder, tools []annotary.Entry) {
 		times = append(times, time.Since(start))
 	}
 	slices.Sort(times)
-	fmt.Fprintf(b, "\n100,000 tools: indexed in %.1f s; the index keeps %d MB (%d MB while building, garbage included); p50 %v.\n",
-		s.built.Seconds(), kept>>20, peak>>20, times[len(times)/2].Round(10*time.Microsecond))
-	if s.built > 10*time.Second || peak > 500<<20 {
-		t.Errorf("100,000 tools took %v and %d MB", s.built, peak>>20)
+	fmt.Fprintf(b, "\n100,000 tools: indexed in %.1f s of processor time (%.1f s by the clock); the index keeps %d MB (%d MB while building, garbage included); p50 %v.\n",
+		cpu.Seconds(), s.built.Seconds(), kept>>20, peak>>20, times[len(times)/2].Round(10*time.Microsecond))
+	if cpu > 10*time.Second || peak > 500<<20 {
+		t.Errorf("100,000 tools took %v and %d MB", cpu, peak>>20)
 	}
 	runtime.KeepAlive(many)
+}
+
+// cpuTime is what this process has used of all processors. The clock also counts
+// what others do on the same machine.
+func cpuTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func failures(b *strings.Builder, s score) {
