@@ -81,10 +81,20 @@ func titleOf(t *annotary.Tool) string {
 }
 
 func readServer(names [][]string) *serverReading {
-	s := &serverReading{prefix: productPrefix(names), tools: map[string]string{}}
+	s := &serverReading{prefix: map[string]bool{"mcp": true}, tools: map[string]string{}}
+	short := make([][]string, len(names))
+	for range maxPrefix {
+		for i, words := range names {
+			short[i] = s.step(words)
+		}
+		word := productPrefix(short)
+		if word == "" {
+			break
+		}
+		s.prefix[word] = true
+	}
 	verbLast := 0
-	for _, words := range names {
-		words = s.step(words)
+	for _, words := range short {
 		if n := len(words); n > 1 && verbAtEnd(words) {
 			verbLast++
 		}
@@ -99,10 +109,13 @@ func verbAtEnd(words []string) bool {
 	return last == agent || last == firm && lexicon[words[0]].rank < leading
 }
 
-// productPrefix returns the first words that say whose tools these are instead
-// of what one does: shared by most names of the server and no verb, or a verb
-// that a firm verb follows in most (render_list_services).
-func productPrefix(names [][]string) map[string]bool {
+// maxPrefix bounds how many words a product's prefix may have.
+const maxPrefix = 4
+
+// productPrefix returns the first word that says whose tools these are instead
+// of what one does, or "": shared by most names of the server and no verb, or a
+// verb that a firm verb follows in most (render_list_services).
+func productPrefix(names [][]string) string {
 	first, verbNext := map[string]int{}, map[string]int{}
 	for _, words := range names {
 		if len(words) > 1 {
@@ -112,14 +125,13 @@ func productPrefix(names [][]string) map[string]bool {
 			}
 		}
 	}
-	prefix := map[string]bool{}
 	for w, n := range first {
 		v, isVerb := lexicon[w]
 		if n >= 3 && n*2 > len(names) && !auxiliary[w] && (!isVerb || v.rank < firm && verbNext[w]*2 > n) {
-			prefix[w] = true
+			return w // more than half have it, so there is no other
 		}
 	}
-	return prefix
+	return ""
 }
 
 // auxiliary words begin names that ask something or take many things at once,
@@ -128,7 +140,7 @@ var auxiliary = wordSet("is are has have can does do should my bulk batch mass")
 
 // step steps over the product's prefix.
 func (s *serverReading) step(words []string) []string {
-	for len(words) > 1 && (s.prefix[words[0]] || words[0] == "mcp") {
+	for len(words) > 1 && s.prefix[words[0]] {
 		words = words[1:]
 	}
 	return words
