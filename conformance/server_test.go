@@ -40,7 +40,7 @@ func TestServer(t *testing.T) {
 					t.Errorf("%s is required and did not run", name)
 				}
 			}
-			through := suite(t, "server", "--url", gateway(t, "{url: "+url+"}"), "--requirements", era.revision)
+			through := suite(t, "server", "--url", gateway(t, "{url: "+url+"}").url, "--requirements", era.revision)
 			hold(t, through, "server "+era.revision+" gateway")
 			equal(t, direct, through)
 		})
@@ -53,14 +53,19 @@ func TestServerBehindPipe(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era.revision, func(t *testing.T) {
 			t.Parallel()
-			url := gateway(t, "{command: "+program(t, everythingServer)+"}")
+			url := gateway(t, "{command: "+program(t, everythingServer)+"}").url
 			hold(t, suite(t, "server", "--url", url, "--requirements", era.revision), "server "+era.revision+" pipe")
 		})
 	}
 }
 
-// gateway starts annotary serve with one server and returns its URL.
-func gateway(t *testing.T, server string) string {
+// A running is annotary serve with one server, everything.
+type running struct {
+	url    string // of the server
+	config string
+}
+
+func gateway(t *testing.T, server string) running {
 	t.Helper()
 	addr, dir := freeAddr(t), t.TempDir()
 	file := filepath.Join(dir, "annotary.yaml")
@@ -68,8 +73,8 @@ func gateway(t *testing.T, server string) string {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	start(t, addr, program(t, "github.com/annotary/annotary/cmd/annotary"), "serve", "--config", file)
-	return "http://" + addr + "/mcp/s/everything"
+	start(t, addr, program(t, annotaryCommand), "serve", "--config", file)
+	return running{"http://" + addr + "/mcp/s/everything", file}
 }
 
 // equal wants the same checks to pass through the gateway as direct.

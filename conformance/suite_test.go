@@ -284,8 +284,11 @@ func freeAddr(t *testing.T) string {
 	return ""
 }
 
-// everythingServer is the SDK's own conformance server, pinned in go.mod.
-const everythingServer = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
+// The programs: ours, and the SDK's own conformance server, pinned in go.mod.
+const (
+	annotaryCommand  = "github.com/annotary/annotary/cmd/annotary"
+	everythingServer = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
+)
 
 // sdkServer starts the SDK's own conformance server and returns its URL.
 func sdkServer(t *testing.T, stateless bool) string {

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"encoding/json"
+	"os/exec"
 	"sync/atomic"
 	"testing"
 
@@ -11,20 +12,38 @@ import (
 )
 
 // TestSDKClient uses the gateway as somebody would who has never heard of it:
-// with the Go SDK's own client, of each era, once direct and once through the
-// gateway. What comes back must be the same.
+// with the Go SDK's own client, of each era, over HTTP and over a pipe, once
+// direct and once through the gateway. What comes back must be the same.
 func TestSDKClient(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era.revision, func(t *testing.T) {
 			t.Parallel()
-			url := sdkServer(t, era.stateless)
-			want := use(t, era.revision, &mcp.StreamableClientTransport{Endpoint: url})
-			through := gateway(t, "{url: "+url+"}")
-			got := use(t, era.revision, &mcp.StreamableClientTransport{Endpoint: through})
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-direct +gateway)\n%s", diff)
+			server := sdkServer(t, era.stateless)
+			web := gateway(t, "{url: "+server+"}")
+			pipe := gateway(t, "{command: "+program(t, everythingServer)+"}")
+
+			overHTTP := use(t, era.revision, &mcp.StreamableClientTransport{Endpoint: server})
+			for name, url := range map[string]string{"HTTP, server behind HTTP": web.url, "HTTP, server behind a pipe": pipe.url} {
+				got := use(t, era.revision, &mcp.StreamableClientTransport{Endpoint: url})
+				compare(t, name, overHTTP, got)
+			}
+			overPipe := use(t, era.revision, command(t, everythingServer))
+			for name, file := range map[string]string{"pipe, server behind HTTP": web.config, "pipe, server behind a pipe": pipe.config} {
+				got := use(t, era.revision, command(t, annotaryCommand, "stdio", "--server", "everything", "--config", file))
+				compare(t, name, overPipe, got)
 			}
 		})
+	}
+}
+
+func command(t *testing.T, pkg string, args ...string) mcp.Transport {
+	return &mcp.CommandTransport{Command: exec.Command(program(t, pkg), args...)}
+}
+
+func compare(t *testing.T, name string, direct, through map[string]string) {
+	t.Helper()
+	if diff := cmp.Diff(direct, through); diff != "" {
+		t.Errorf("%s: (-direct +gateway)\n%s", name, diff)
 	}
 }
 
