@@ -365,7 +365,7 @@ func TestServer_Line(t *testing.T) {
 // FuzzFind reads what a stranger put into every configuration. No reader may
 // panic, and what it returns can be shown.
 func FuzzFind(f *testing.F) {
-	for _, seed := range []string{claudeJSON, desktopJSON, cursorJSON, vscodeJSON, codexTOML, `{"mcpServers":{"a":{"url":"%zz?a=b"}}}`} {
+	for _, seed := range []string{claudeJSON, desktopJSON, cursorJSON, vscodeJSON, codexTOML, `{"mcpServers":{"a":{"url":"%zz?a=b"}}}`, `{"permissions":{"deny":["mcp__another_server__*"]}}`} {
 		f.Add([]byte(seed))
 	}
 	p := Place{Home: "/home/me", Project: "/home/me/work", Getenv: func(string) (string, bool) { return "${x}", true }}
