@@ -71,7 +71,7 @@ func newRootCmd(s *Streams) *cobra.Command {
 		Use:   "annotary",
 		Short: "The notary between AI agents and MCP servers",
 		Long: "Annotary knows what every MCP tool does to the world, says who vouches for it,\n" +
-			"and lets a call through only on those terms.",
+			"and, where you configure it, lets a call through only on those terms.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
