@@ -54,7 +54,8 @@ func (s *Step) Ask() bool { return s.Verdict.Effect() == annotary.Ask }
 
 // Plan judges the calls of one turn of the model, in their order. All of them
 // were chosen before any of their results was seen, so they are all judged by
-// what the conversation has seen so far.
+// what the conversation has seen so far. A rule that lets a profile pass lets
+// nobody pass here: profiles are the gateway's.
 func Plan(tools []annotary.Entry, rules annotary.Rules, seen annotary.Label, calls []Call) []Step {
 	steps := make([]Step, len(calls))
 	group, concurrent := 0, false

@@ -254,25 +254,33 @@ func (c *choice) answer(q Query) Answer {
 	for _, h := range c.hits {
 		if h.Kept != "" {
 			places--
-			tokens -= annotary.Tokens(len(h.Tool.Raw))
+			tokens -= size(h.Tool)
 		}
 	}
 	for _, h := range c.hits {
-		size := annotary.Tokens(len(h.Tool.Raw))
 		switch {
 		case h.Kept != "":
 		case q.Max > 0 && places <= 0:
 			c.hidden.add(FilterMax, h)
 			continue
-		case q.Budget > 0 && size > tokens:
+		case q.Budget > 0 && size(h.Tool) > tokens:
 			c.hidden.add(FilterBudget, h)
 			continue
 		default:
 			places--
-			tokens -= size
+			tokens -= size(h.Tool)
 		}
 		a.Hits = append(a.Hits, h)
 	}
 	a.Hidden = c.hidden.report(q)
 	return a
+}
+
+// size is how many tokens a tool's definition takes: of its bytes, or of its
+// parts if it was not read from bytes.
+func size(t *annotary.Entry) int {
+	if len(t.Raw) > 0 {
+		return annotary.Tokens(len(t.Raw))
+	}
+	return annotary.Tokens(len(t.Name) + len(t.Title) + len(t.Description) + len(t.Input) + len(t.Output))
 }
