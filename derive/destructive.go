@@ -15,12 +15,12 @@ func (r *reading) judgeDestructive() verdict {
 			return verdict{annotary.Yes, rule.confidence, why}
 		}
 	}
-	switch {
-	case r.kind == noKind:
+	switch r.kind {
+	case noKind:
 		return verdict{why: "nothing says what it changes"}
-	case r.kind == add:
+	case add:
 		return verdict{annotary.No, 0.8, r.nameSays() + " and leaves what is there"}
-	case r.kind == put:
+	case put:
 		return verdict{annotary.No, 0.6, r.nameSays() + ", which can be set back"}
 	default:
 		return verdict{annotary.No, 0.55, r.nameSays() + ", and nothing says that it deletes or overwrites"}
@@ -193,14 +193,7 @@ func (r *reading) steers() string {
 
 // has reports whether the tool takes a parameter of one of these names.
 func (r *reading) has(names ...string) bool {
-	for _, p := range r.params {
-		for _, name := range names {
-			if p.joined() == name {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.params, func(p param) bool { return slices.Contains(names, p.joined()) })
 }
 
 func (r *reading) hasRole(want role) bool { return r.paramOf(want) != "" }

@@ -48,7 +48,7 @@ func TestSeeds(t *testing.T) {
 		{"team_member_remove", "", destroy},
 		{"order_cancel", "", destroy},
 		{"bulk_archive_old_records", "", destroy},
-		{"finalize_invoice", "", destroy},
+		{"finalize_invoice", "", destroy}, //nolint:misspell // the guide spells it so
 		{"close_account", "", destroy},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

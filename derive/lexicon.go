@@ -64,6 +64,8 @@ type entry struct{ firm, leading, agent, ending, loose string }
 
 // The lexicon: what the common verbs of tool names do. A word is here for what
 // it means in English, not for how often some server uses it.
+//
+//nolint:misspell // names are spelt in both ways
 var lexicon = makeLexicon([numKinds]entry{
 	look: {
 		firm: "get list search find fetch read retrieve lookup describe browse enumerate discover explore show peek " +
@@ -161,7 +163,7 @@ func makeLexicon(table [numKinds]entry) map[string]verb {
 	verbs := map[string]verb{}
 	for k, e := range table {
 		for r, words := range [...]string{loose: e.loose, ending: e.ending, agent: e.agent, leading: e.leading, firm: e.firm} {
-			for _, w := range strings.Fields(words) {
+			for w := range strings.FieldsSeq(words) {
 				verbs[w] = verb{kind(k), rank(r)}
 			}
 		}

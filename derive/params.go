@@ -22,6 +22,15 @@ const (
 	numRoles
 )
 
+// asks reports whether such a parameter shapes an answer.
+func (r role) asks() bool { return r == paging || r == narrowing || r == question }
+
+// keeps reports whether such a parameter is something to keep, to execute, to
+// send or to mean.
+func (r role) keeps() bool {
+	return r == content || r == code || r == recipient || r == money || r == output || r == callback || r == assent
+}
+
 var roleNames = [numRoles]string{
 	"none", "paging", "narrowing", "question", "content", "code", "address", "recipient", "output", "callback", "assent",
 	"rehearsal", "money",

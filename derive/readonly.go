@@ -13,7 +13,7 @@ const (
 	// set where few that write are (see docs/derivation.md).
 	readOnlyFrom = 0.7
 	// readOnlyFromUnclear is the same where the verb may well keep or start
-	// something: analyze, scan, generate, export.
+	// something: scan, generate, export.
 	readOnlyFromUnclear = 0.8
 	// ownFrom is the probability that all but the description must give: a
 	// description may confirm, not convince. Where the name has no verb it
@@ -45,15 +45,18 @@ func (r *reading) judgeReadOnly(m model) verdict {
 		if lexicon[r.prose.lead].kind.reads() && r.verb != "" {
 			reads += ", and its description agrees"
 		}
-		return verdict{annotary.Yes, math.Min(sc.p, 0.99), reads}
+		return verdict{annotary.Yes, rounded(min(sc.p, 0.99)), reads}
 	case sc.p < writesBelow:
-		return verdict{annotary.No, math.Min(1-sc.p, unsure), r.speaksForWriting(sc.con)}
+		return verdict{annotary.No, rounded(min(1-sc.p, unsure)), r.speaksForWriting(sc.con)}
 	case sc.p >= from && lexicon[r.prose.lead].kind.reads():
 		return verdict{annotary.Unknown, 0, "its description says that it reads, and a description alone is not enough"}
 	default:
 		return verdict{annotary.Unknown, 0, r.leavesOpen()}
 	}
 }
+
+// rounded keeps two digits: more would say more than is known.
+func rounded(p float64) float64 { return math.Round(100*p) / 100 }
 
 // bars returns what the probability of reading must reach, with and without
 // the description.
@@ -154,8 +157,7 @@ func (r *reading) speaksForReading() string {
 		return "its title has the verb '" + r.titleVerb + "', which " + deeds[lexicon[r.titleVerb].kind]
 	}
 	for _, p := range r.params {
-		switch p.role() {
-		case paging, narrowing, question:
+		if p.role().asks() {
 			return "it changes nothing by its name, and its parameter '" + p.name + "' narrows an answer"
 		}
 	}
@@ -192,8 +194,7 @@ func (r *reading) beginsLikeProse() bool {
 // is something it could keep, execute or send.
 func (r *reading) takesNothingToKeep() bool {
 	for _, p := range r.params {
-		switch p.role() {
-		case content, code, recipient, money, output, callback, assent:
+		if p.role().keeps() {
 			return false
 		}
 	}
@@ -211,12 +212,12 @@ func (r *reading) speaksForWriting(con feature) string {
 	if r.kind.writes() {
 		return r.nameSays()
 	}
-	switch con.slot {
-	case slotParam, slotParamWord:
+	switch {
+	case con.slot == slotParam || con.slot == slotParamWord:
 		return "its parameter '" + con.word + "' is what writing tools take"
-	case slotRole:
+	case con.slot == slotRole:
 		return "it takes " + roleDeeds[roleOf(con.word)]
-	case slotLead, slotLeadKind, slotAgree, slotJoined, slotLater, slotProse, slotPhrase:
+	case con.slot.prose():
 		return "its description reads like that of a tool that changes something"
 	}
 	return "nothing in its name says that it only reads"

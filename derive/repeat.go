@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/annotary/annotary"
@@ -106,11 +107,11 @@ var opposites = makeOpposites("create/delete add/remove archive/unarchive archiv
 	"assign/unassign link/unlink attach/detach close/reopen complete/uncomplete complete/reopen start/stop " +
 	"pause/resume publish/unpublish register/unregister install/uninstall connect/disconnect mark/unmark join/leave " +
 	"block/unblock ban/unban open/close insert/delete upload/delete upgrade/downgrade trash/untrash trash/restore " +
-	"enroll/unenroll favorite/unfavorite hide/unhide delete/restore remove/restore delete/undelete approve/unapprove")
+	"enroll/unenroll hide/unhide delete/restore remove/restore delete/undelete approve/unapprove")
 
 func makeOpposites(pairs string) map[string][]string {
 	m := map[string][]string{}
-	for _, pair := range strings.Fields(pairs) {
+	for pair := range strings.FieldsSeq(pairs) {
 		a, b, _ := strings.Cut(pair, "/")
 		m[a] = append(m[a], b)
 		m[b] = append(m[b], a)
@@ -151,12 +152,5 @@ func (r *reading) object() string {
 
 // says reports whether the description has one of the words.
 func (r *reading) says(words ...string) bool {
-	for _, w := range r.prose.words {
-		for _, want := range words {
-			if w == want {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.prose.words, func(w string) bool { return slices.Contains(words, w) })
 }

@@ -117,18 +117,38 @@ type derivedHint struct {
 // derivedJSON is one tool as the JSON contract of this command has it. The
 // last two are there for operations of an OpenAPI document only.
 type derivedJSON struct {
-	Name      string                 `json:"name"`
-	Hints     map[string]derivedHint `json:"hints"`
-	Operation string                 `json:"operation,omitempty"`
-	Flags     []derive.Flag          `json:"flags,omitzero"`
+	Name      string        `json:"name"`
+	Hints     derivedHints  `json:"hints"`
+	Operation string        `json:"operation,omitempty"`
+	Flags     []derive.Flag `json:"flags,omitzero"`
+}
+
+// derivedHints are the eight hints in the order they are known in.
+type derivedHints struct {
+	ReadOnly    derivedHint `json:"readOnly"`
+	Destructive derivedHint `json:"destructive"`
+	Idempotent  derivedHint `json:"idempotent"`
+	OpenWorld   derivedHint `json:"openWorld"`
+	Sensitive   derivedHint `json:"sensitive"`
+	Untrusted   derivedHint `json:"untrusted"`
+	Egress      derivedHint `json:"egress"`
+	Reversible  derivedHint `json:"reversible"`
 }
 
 func newDerivedJSON(name string, claims *derive.Claims) derivedJSON {
-	d := derivedJSON{Name: name, Hints: map[string]derivedHint{}}
-	for _, c := range claims {
-		d.Hints[c.Hint.String()] = derivedHint{c.Value, c.Confidence, c.Why}
+	of := func(n annotary.HintName) derivedHint {
+		return derivedHint{claims[n].Value, claims[n].Confidence, claims[n].Why}
 	}
-	return d
+	return derivedJSON{Name: name, Hints: derivedHints{
+		ReadOnly:    of(annotary.ReadOnly),
+		Destructive: of(annotary.Destructive),
+		Idempotent:  of(annotary.Idempotent),
+		OpenWorld:   of(annotary.OpenWorld),
+		Sensitive:   of(annotary.Sensitive),
+		Untrusted:   of(annotary.Untrusted),
+		Egress:      of(annotary.Egress),
+		Reversible:  of(annotary.Reversible),
+	}}
 }
 
 func printDerivedJSON(w io.Writer, derived []derivedTool) error {
