@@ -23,6 +23,8 @@ func Clean(s string) string {
 		switch {
 		case r == '\x1b' || (r >= 0x80 && r <= 0x9f):
 			size = sequence(s)
+		case r == utf8.RuneError && size == 1: // or bytes around a dropped one would join
+			b.WriteRune(utf8.RuneError)
 		case isControl(r):
 		default:
 			b.WriteString(s[:size])

@@ -354,6 +354,7 @@ func FuzzResult(f *testing.F) {
 		f.Add([]byte(`{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1}}`), []byte(s), 300)
 	}
 	f.Add([]byte(`{"content":[{"type":"resource_link","name":"\u001b"},{"type":"resource","resource":{"text":"x"}}],"_meta":1}`), []byte(`true`), 300)
+	f.Add([]byte(`{"content":[],"structuredContent":{"\u001b[1m":1}}`), []byte(`true`), 300)
 	f.Fuzz(func(t *testing.T, raw, schema []byte, limit int) {
 		s, err := shape.Compile(schema)
 		if err != nil {
@@ -387,4 +388,23 @@ func BenchmarkResult(b *testing.B) {
 			}
 		})
 	}
+}
+
+// FuzzClean: nothing a terminal obeys is left, and cleaning again changes
+// nothing.
+func FuzzClean(f *testing.F) {
+	for _, s := range []string{"plain", "\x1b[31mred", "\x1b]8;;x\a", "\u009b1m", "\x1b\x1b[[", "\u202e", "a\tb\r\n"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := shape.Clean(s)
+		for _, r := range got {
+			if (r < 0x20 && r != '\t' && r != '\n' && r != '\r') || (r >= 0x7f && r <= 0x9f) || (r >= 0x202a && r <= 0x202e) {
+				t.Fatalf("Clean(%q) = %q still holds %U", s, got, r)
+			}
+		}
+		if again := shape.Clean(got); again != got {
+			t.Fatalf("Clean(%q) = %q, then %q", s, got, again)
+		}
+	})
 }

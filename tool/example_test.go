@@ -184,6 +184,21 @@ func ExampleSpec() {
 	// Output: the arguments do not keep to the schema: orderId: does not have the form demanded
 }
 
+// A tool opens a view, and a helper that models do not see serves it.
+func ExampleView() {
+	s := tool.New("orders", "1.0.0", nil)
+	tool.Add(s, tool.Read(tool.Closed), tool.Spec{
+		Name: "order_show", Title: "Show order", Description: "Show an order.",
+		View: &tool.View{URI: "ui://orders/order.html", Title: "Order", HTML: "<!doctype html>…"},
+	}, greet)
+	tool.Add(s, tool.Write(tool.Closed, tool.Idempotent), tool.Spec{
+		Name: "order_note", Title: "Note on order", Description: "Save a note from the view.",
+		AppOnly: true,
+	}, greet)
+	ask(s, "order_show", map[string]any{"name": "Ada"})
+	// Output: {"greeting":"Hello, Ada."}
+}
+
 // A list says where its next page is, and whether items were left out.
 func ExamplePage() {
 	type item struct {

@@ -11,15 +11,15 @@ import (
 type person struct {
 	Name string `json:"name" jsonschema:"whom to greet"`
 }
-type greeting struct {
-	Text string `json:"text"`
-}
 
 func main() {
 	s := tool.New("hello", "1.0.0", nil)
 	tool.Add(s, tool.Read(tool.Closed), tool.Spec{Name: "greet", Title: "Greet", Description: "Greets a person by name."},
-		func(_ context.Context, _ *tool.Call, p person) (greeting, error) {
-			return greeting{"Hello, " + p.Name + "."}, nil
+		func(_ context.Context, call *tool.Call, p person) (tool.Nothing, error) {
+			call.Say("Hello, %s.", p.Name)
+			return tool.Nothing{}, nil
 		})
-	slog.Error("stopped", "error", s.Stdio(context.Background()))
+	if err := s.Stdio(context.Background()); err != nil {
+		slog.Error("stopped", "error", err)
+	}
 }
