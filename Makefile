@@ -58,3 +58,19 @@ BENCHFLAGS ?= -d 2s -rounds 5
 bench-wire: ## measure the wire beside other proxies, into docs/performance.md
 	$(GO) build -o .tmp/bin/bench ./conformance/bench
 	.tmp/bin/bench -docs docs $(BENCHFLAGS)
+
+.PHONY: soak-sessions
+soak-sessions: ## hold 10,000 idle legacy sessions
+	ANNOTARY_SESSIONS=10000 $(GO) test -count=1 -timeout 10m -v -run 'TestIdle_sessions' ./internal/wire
+
+.PHONY: soak-streams
+soak-streams: ## hold 5,000 open listen streams
+	ulimit -n 30000 && ANNOTARY_STREAMS=5000 $(GO) test -count=1 -timeout 10m -v -run 'TestIdle_streams' ./internal/wire
+
+.PHONY: soak-kill
+soak-kill: ## kill a server 1,000 times under load
+	ANNOTARY_KILLS=1000 $(GO) test -count=1 -timeout 30m -v -run 'TestKill_fixture' ./internal/wire
+
+.PHONY: soak-reload
+soak-reload: ## reload 10,000 times under load
+	ANNOTARY_RELOADS=10000 $(GO) test -count=1 -timeout 30m -v -run 'TestReload' ./internal/wire

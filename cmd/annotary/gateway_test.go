@@ -39,16 +39,30 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("nobody listens on port %s", args[0])
 }
 
-// stopGateway ends the gateway that a script's pipes started: "stopgateway".
-func stopGateway(ts *testscript.TestScript, _ bool, _ []string) {
-	data := filepath.Join(ts.Getenv("XDG_DATA_HOME"), "annotary")
-	conn, err := net.Dial("unix", filepath.Join(data, "gateway.sock"))
-	ts.Check(err)
+// stopGateway kills the gateway of a data folder: "stopgateway DIR".
+func stopGateway(ts *testscript.TestScript, _ bool, args []string) {
+	conn := signalGateway(ts, args, syscall.SIGKILL)
 	defer conn.Close()
+	_, _ = io.Copy(io.Discard, conn) // until it is gone
+}
+
+// hangUp has the gateway of a data folder read its configuration again:
+// "hangup DIR".
+func hangUp(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(signalGateway(ts, args, syscall.SIGHUP).Close())
+}
+
+// signalGateway signals whoever listens on the socket of a data folder.
+func signalGateway(ts *testscript.TestScript, args []string, sig syscall.Signal) net.Conn {
+	if len(args) != 1 {
+		ts.Fatalf("name the data folder")
+	}
+	conn, err := net.Dial("unix", filepath.Join(ts.MkAbs(args[0]), "gateway.sock"))
+	ts.Check(err)
 	pid, err := peer(conn.(*net.UnixConn))
 	ts.Check(err)
-	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
-	_, _ = io.Copy(io.Discard, conn) // until it is gone
+	ts.Check(syscall.Kill(pid, sig))
+	return conn
 }
 
 // peer returns the process at the other end of a socket.

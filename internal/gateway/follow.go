@@ -45,7 +45,7 @@ func (c *changed) Next(ctx context.Context) (upstream.Item, error) {
 		return upstream.Item{}, err
 	}
 	if it.Event != nil {
-		it.Event = rpc.AppendEvent(nil, "", it.Msg)
+		it.Event = rpc.AppendEvent(nil, it.ID, it.Msg)
 	}
 	return it, nil
 }
