@@ -161,13 +161,13 @@ func (h home) start(configPath string) error {
 	if configPath, err = filepath.Abs(configPath); err != nil {
 		return err
 	}
-	log, err := os.OpenFile(h.path("gateway.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	said, err := os.OpenFile(h.path("gateway.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer said.Close()
 	cmd := exec.Command(self, "serve", "--background", "--config", configPath)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = h.dir, log, log
+	cmd.Dir, cmd.Stdout, cmd.Stderr = h.dir, said, said
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return err

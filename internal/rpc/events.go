@@ -3,6 +3,7 @@ package rpc
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -47,7 +48,7 @@ func (e *Events) block() ([]byte, error) {
 		} else {
 			raw = append(raw, part...)
 		}
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if err != nil {

@@ -15,7 +15,6 @@ var ErrLong = errors.New("a message is longer than allowed")
 type Lines struct {
 	r   *bufio.Reader
 	max int
-	buf []byte
 }
 
 // NewLines reads from r and keeps no line longer than max.
@@ -29,7 +28,7 @@ func (l *Lines) Next() ([]byte, error) {
 	for {
 		line, err := l.line()
 		line = bytes.TrimRight(line, "\r\n")
-		if err != nil && (err != io.EOF || len(line) == 0) {
+		if err != nil && (!errors.Is(err, io.EOF) || len(line) == 0) {
 			return nil, err
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
@@ -49,7 +48,7 @@ func (l *Lines) line() ([]byte, error) {
 			line = append(line, part...)
 		}
 		switch {
-		case err == bufio.ErrBufferFull:
+		case errors.Is(err, bufio.ErrBufferFull):
 		case long && (err == nil || err == io.EOF):
 			return nil, ErrLong
 		default:

@@ -119,7 +119,7 @@ func (m *Message) classify(method strict.Span) error {
 		if hasID {
 			m.Kind = Request
 		}
-	case answered && !(m.at.result.To > 0 && m.at.err.To > 0):
+	case answered && (m.at.result.To == 0 || m.at.err.To == 0):
 		m.Kind = Response
 	default:
 		return fmt.Errorf("%w: neither a method nor one of result and error", ErrNotMessage)

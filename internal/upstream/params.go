@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -86,16 +87,14 @@ func (p *paramHeaders) learn(result []byte) {
 	if p.tools == nil {
 		p.tools = map[string]toolParams{}
 	}
-	for name, params := range found {
-		p.tools[name] = params
-	}
+	maps.Copy(p.tools, found)
 }
 
 // read finds x-mcp-header in the properties of a schema. Only what is
 // reachable through properties alone counts.
 func (t *toolParams) read(schema []byte, path []string) {
 	for name, prop := range strict.Members(strict.Get(schema, "properties")) {
-		at := append(path[:len(path):len(path)], name)
+		at := append(slices.Clip(path), name)
 		if raw := strict.Get(prop, "x-mcp-header"); raw != nil {
 			t.add(raw, prop, at)
 		}

@@ -164,7 +164,7 @@ func (c *postConn) answer(res *http.Response) (rpc.Message, error) {
 			return m, nil
 		}
 		if res.StatusCode < 300 {
-			return rpc.Message{}, fmt.Errorf("%w: %v", errNoAnswer, err)
+			return rpc.Message{}, errors.Join(errNoAnswer, err)
 		}
 	}
 	if res.StatusCode >= 300 {
@@ -176,7 +176,7 @@ func (c *postConn) answer(res *http.Response) (rpc.Message, error) {
 func (c *postConn) answerIn(events *rpc.Events) (rpc.Message, error) {
 	for {
 		ev, err := events.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return rpc.Message{}, errNoAnswer
 		}
 		if err != nil {

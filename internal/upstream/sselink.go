@@ -16,7 +16,7 @@ func (s *Server) openSSE(ctx context.Context, receive func([]byte, error)) (*lin
 	unhook := context.AfterFunc(ctx, cancel) // until it is open
 	h := s.ownHeader()
 	h["Accept"] = typeEvents
-	res, err := s.roundTrip(streamCtx, http.MethodGet, h, nil)
+	res, err := s.roundTrip(streamCtx, http.MethodGet, h, nil) //nolint:bodyclose // the reader below closes it
 	if err == nil && (res.StatusCode != http.StatusOK || contentType(res.Header) != "text/event-stream") {
 		_ = res.Body.Close()
 		err = errNotSSE

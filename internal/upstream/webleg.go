@@ -342,12 +342,12 @@ func looksLikeMessage(body []byte, status int) bool {
 // statusErr says what an HTTP status without a message means; nil if all is
 // well.
 func statusErr(status int) error {
-	switch {
-	case status == http.StatusAccepted, status == http.StatusNoContent, status == http.StatusOK, status == http.StatusMethodNotAllowed:
+	switch status {
+	case http.StatusAccepted, http.StatusNoContent, http.StatusOK, http.StatusMethodNotAllowed:
 		return nil
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+	case http.StatusUnauthorized, http.StatusForbidden:
 		return ErrLogin
-	case status == http.StatusNotFound:
+	case http.StatusNotFound:
 		return ErrNoSession
 	default:
 		return fmt.Errorf("%w: HTTP status %d", ErrBroken, status)
@@ -407,11 +407,11 @@ func (e *eventStream) Next(ctx context.Context) (Item, error) {
 	}
 	e.end(io.EOF)
 	switch {
-	case e.why != io.EOF:
+	case !errors.Is(e.why, io.EOF):
 		return Item{}, e.why
 	case ctx.Err() != nil:
 		return Item{}, ctx.Err()
-	case err == io.EOF, err == io.ErrUnexpectedEOF, e.endless:
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), e.endless:
 		return Item{}, io.EOF
 	default:
 		return Item{}, fmt.Errorf("%w: %w", ErrStopped, err)

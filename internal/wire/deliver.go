@@ -89,7 +89,7 @@ func (x *exchange) passEvents(s upstream.Stream) {
 
 // lastWord tells the client on its stream why no answer follows.
 func (x *exchange) lastWord(rc *http.ResponseController, err error) {
-	if err == io.EOF || x.r.Context().Err() != nil || x.id == nil {
+	if errors.Is(err, io.EOF) || x.r.Context().Err() != nil || x.id == nil {
 		return
 	}
 	_, f := faultOf(err)

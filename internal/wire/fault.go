@@ -71,12 +71,23 @@ func coded(code int, message, name string) *rpc.Fault {
 // public is the sentence for an error. What is wrong with the client's own
 // message is told in full.
 func public(err, known error) string {
-	switch known {
-	case upstream.ErrUnreachable, upstream.ErrLogin, upstream.ErrStopped, upstream.ErrSilent, upstream.ErrBroken,
-		context.DeadlineExceeded, rpc.ErrLong:
+	if inside(known) {
 		return known.Error()
 	}
 	return err.Error()
+}
+
+// inside reports whether the details of an error are the operator's alone.
+func inside(known error) bool {
+	for _, e := range []error{
+		upstream.ErrUnreachable, upstream.ErrLogin, upstream.ErrStopped, upstream.ErrSilent, upstream.ErrBroken,
+		context.DeadlineExceeded, rpc.ErrLong,
+	} {
+		if errors.Is(known, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // fail answers with an error.

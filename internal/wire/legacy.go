@@ -209,15 +209,15 @@ func (x *exchange) owned() (*legacySession, bool) {
 // listen writes what a command says outside of calls; before that, what a
 // client missed.
 func (x *exchange) listen(stream upstream.Stream, s *legacySession, last string) {
-	log := s.events()
+	kept := s.events()
 	s.mu.Lock()
 	if s.general == nil {
-		s.general = log.Open()
+		s.general = kept.Open()
 	}
 	general := s.general
 	s.mu.Unlock()
 	rc := x.beginEvents()
-	events, seq, ok := log.Find(last)
+	events, seq, ok := kept.Find(last)
 	if ok && events != general {
 		x.follow(rc, events, seq)
 		return

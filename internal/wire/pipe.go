@@ -250,7 +250,7 @@ func (p *pipe) stream(a *pending, s *gateway.Session) error {
 	for {
 		it, err := stream.Next(a.ctx)
 		switch {
-		case err == io.EOF && last != "" && s.Era == upstream.EraLegacy:
+		case errors.Is(err, io.EOF) && last != "" && s.Era == upstream.EraLegacy:
 			again, err := p.gateway.Listen(a.ctx, s, last)
 			if err != nil {
 				return err
@@ -260,7 +260,7 @@ func (p *pipe) stream(a *pending, s *gateway.Session) error {
 				return upstream.ErrStopped
 			}
 			stream = again.Stream
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return upstream.ErrStopped
 		case err != nil:
 			return err

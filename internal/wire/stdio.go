@@ -49,7 +49,7 @@ func (s *Stdio) Run(ctx context.Context) error {
 	lines := rpc.NewLines(s.In, maxLine)
 	for {
 		line, err := lines.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return s.finish(ctx)
 		}
 		if err != nil && !errors.Is(err, rpc.ErrLong) {

@@ -345,7 +345,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "ours")
 	g := start(t, wire.Options{}, command(t, "pipe", upstream.ServerOptions{}))
 	_, body := g.post("pipe", modernCall("env"))
-	for _, line := range strings.Split(textOf(t, body), "\n") {
+	for line := range strings.SplitSeq(textOf(t, body), "\n") {
 		name, _, _ := strings.Cut(line, "=")
 		switch name {
 		case "FIXTURE", "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "GOCOVERDIR":
