@@ -65,7 +65,7 @@ soak-sessions: ## hold 10,000 idle legacy sessions
 
 .PHONY: soak-streams
 soak-streams: ## hold 5,000 open listen streams
-	ulimit -n 30000 && ANNOTARY_STREAMS=5000 $(GO) test -count=1 -timeout 10m -v -run 'TestIdle_streams' ./internal/wire
+	ANNOTARY_STREAMS=5000 $(GO) test -count=1 -timeout 10m -v -run 'TestIdle_streams' ./internal/wire
 
 .PHONY: soak-kill
 soak-kill: ## kill a server 1,000 times under load

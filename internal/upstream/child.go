@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -106,7 +107,7 @@ func (c *child) tell(ctx context.Context, raw []byte) error {
 		return err
 	}
 	if m.Kind == rpc.Notification {
-		return c.link.send(ctx, raw)
+		return c.send(ctx, raw)
 	}
 	_, err = c.forward(ctx, &m, &call{})
 	return err
@@ -124,7 +125,7 @@ func (c *child) forward(ctx context.Context, m *rpc.Message, cl *call) (*queue, 
 	select {
 	case <-c.link.done: // gone has run or waits for the lock
 		c.in.mu.Unlock()
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, c.link.gone())
+		return nil, unsent(c.link.gone())
 	default:
 	}
 	n := c.register(cl)
@@ -134,11 +135,27 @@ func (c *child) forward(ctx context.Context, m *rpc.Message, cl *call) (*queue, 
 	c.in.mu.Unlock()
 	number := strconv.AppendInt(nil, n, 10)
 	cl.q.onClose = func() { c.drop(n, cl) }
-	if err := c.link.send(ctx, m.Splice(rpc.Splice{ID: number, ProgressToken: number})); err != nil {
+	if err := c.send(ctx, m.Splice(rpc.Splice{ID: number, ProgressToken: number})); err != nil {
 		c.drop(n, cl)
 		return nil, err
 	}
 	return cl.q, nil
+}
+
+// send queues a message for the child.
+func (c *child) send(ctx context.Context, msg []byte) error {
+	if err := c.link.send(ctx, msg); err != nil {
+		return unsent(err)
+	}
+	return nil
+}
+
+// unsent says of a message that it never left.
+func unsent(err error) error {
+	if errors.Is(err, errGone) {
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	return err
 }
 
 // drop forgets a call. One that was given up is cancelled: in the modern era

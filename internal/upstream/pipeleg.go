@@ -103,22 +103,33 @@ func refused(m *rpc.Message, err error) (*Answer, error) {
 }
 
 func (l *pipeLeg) call(ctx context.Context, m *rpc.Message) (*Answer, error) {
-	c, err := l.in.running(ctx)
-	if err != nil {
-		return refused(m, err)
-	}
 	if answer := l.note(m); answer != nil {
 		return &Answer{Status: http.StatusOK, Body: answer}, nil
 	}
-	q, err := c.forward(ctx, m, &call{leg: l})
+	q, err := l.forward(ctx, m)
 	if err != nil {
-		return nil, err
+		return refused(m, err)
 	}
 	if m.Method == "subscriptions/listen" {
 		unhook := context.AfterFunc(l.server.retired, func() { q.fail(errRetired) })
 		return &Answer{Status: http.StatusOK, Stream: q, done: func() { unhook() }}, nil
 	}
 	return &Answer{Status: http.StatusOK, Stream: q}, nil
+}
+
+// forward puts the call on the pipe of the child that runs. One that ended before
+// it could be written went nowhere, and is tried once more.
+func (l *pipeLeg) forward(ctx context.Context, m *rpc.Message) (*queue, error) {
+	for last := false; ; last = true {
+		c, err := l.in.running(ctx)
+		if err != nil {
+			return nil, err
+		}
+		q, err := c.forward(ctx, m, &call{leg: l})
+		if err == nil || last || !errors.Is(err, errGone) {
+			return q, err
+		}
+	}
 }
 
 // note remembers what a restarted child must be told again. It answers an
@@ -177,7 +188,7 @@ func (l *pipeLeg) notify(ctx context.Context, m *rpc.Message) (*Answer, error) {
 	if !pass {
 		return &answer, nil
 	}
-	return &answer, c.link.send(ctx, append([]byte(nil), raw...))
+	return &answer, c.send(ctx, append([]byte(nil), raw...))
 }
 
 // reply brings the client's answer to the child that asked.
@@ -194,7 +205,7 @@ func (l *pipeLeg) reply(ctx context.Context, m *rpc.Message) (*Answer, error) {
 	if !mine {
 		return &answer, nil // too late, or never asked
 	}
-	return &answer, c.link.send(ctx, append([]byte(nil), m.Raw...))
+	return &answer, c.send(ctx, append([]byte(nil), m.Raw...))
 }
 
 // deliver brings a message that names no call to the client: on the stream of
