@@ -264,8 +264,7 @@ func (in *instance) attach(l *pipeLeg) {
 	in.idle.Stop()
 }
 
-// busy is called, with the lock held, when the instance is used, rest when it
-// may have become idle.
+// rest is called, with the lock held, when the instance may have become idle.
 func (in *instance) rest() {
 	if len(in.legs) == 0 && !in.stopped {
 		in.idle.Reset(in.server.opts.Idle)
@@ -279,6 +278,11 @@ func (in *instance) stopIfIdle() {
 	if !idle {
 		return // whoever is busy calls rest
 	}
+	in.retire()
+}
+
+// retire ends an instance that nobody needs any more.
+func (in *instance) retire() {
 	in.server.forget(in)
 	in.stop()
 }

@@ -249,7 +249,10 @@ func (l *pipeLeg) Close(context.Context) int {
 	l.outbox.fail(errRetired)
 	if c := in.child; c != nil {
 		for _, n := range l.inflight {
-			delete(c.calls, n)
+			if cl := c.calls[n]; cl != nil {
+				delete(c.calls, n)
+				cl.q.fail(errClosed)
+			}
 			c.reply(rpc.NewNotification("notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d}`, n)))
 		}
 		for id, asked := range c.questions {
@@ -260,6 +263,12 @@ func (l *pipeLeg) Close(context.Context) int {
 		}
 	}
 	clear(l.inflight)
+	if in.key.session != "" { // nobody else will ever come
+		go in.retire()
+	}
 	in.rest()
 	return http.StatusOK
 }
+
+// errClosed is said of calls whose session was closed under them.
+var errClosed = fmt.Errorf("%w: its session was closed", ErrStopped)

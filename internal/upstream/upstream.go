@@ -5,10 +5,18 @@
 // says is kept as it said it, so that a definition can be judged, shown and
 // forwarded exactly as it was sent. Both eras are spoken. Modern servers
 // (2026-07-28 and later) are asked server/discover; those that do not know it
-// get the initialize handshake. [List] asks one server for all its tools and
-// ends.
+// get the initialize handshake.
 //
-// It decides nothing about calls and knows no clients.
+// [List] asks one server for all its tools and ends. A [Server] is what the
+// gateway forwards to; a [Leg] is the way of one client to it:
+//
+//	Leg ─ webLeg ──▶ direct | http.Transport ──▶ URL
+//	    └ pipeLeg ─▶ instance ─▶ child ─▶ link ─▶ command (or URL, by HTTP+SSE)
+//
+// An instance is a command as some clients share it and outlives its child; the
+// child gives every call a number of its own on the pipe.
+//
+// The package decides nothing about calls and knows no clients.
 package upstream
 
 import (

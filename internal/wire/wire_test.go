@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/annotary/annotary/internal/rpc"
-	"github.com/annotary/annotary/internal/session"
 	"github.com/annotary/annotary/internal/upstream"
 	"github.com/annotary/annotary/internal/wire"
 )
@@ -353,139 +351,6 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("the child has %s", line)
 		}
 	}
-}
-
-// TestLimits fills what may be filled.
-func TestLimits(t *testing.T) {
-	g := start(t, wire.Options{MaxInFlight: 2, MaxStreams: 1, Sessions: session.Limits{PerOwner: 2}}, command(t, "pipe", upstream.ServerOptions{}))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	for range 2 { // each answers with a stream after a while
-		res, err := g.client.Do(g.request(ctx, "pipe", modernCall("sleep")))
-		if err != nil || res.StatusCode != 200 {
-			t.Fatal(res, err)
-		}
-		defer res.Body.Close()
-	}
-	if status, body := g.post("pipe", modernCall("pid")); status != http.StatusTooManyRequests {
-		t.Errorf("a third call: %d %s", status, body)
-	}
-	if status, body := g.post("pipe", modernCall("pid"), "X-User", "bob"); status != 200 {
-		t.Errorf("another principal: %d %s", status, body)
-	}
-	cancel()
-	eventually(t, "calls fit again", func() bool {
-		status, _ := g.post("pipe", modernCall("pid"))
-		return status == 200
-	})
-	id := g.open("pipe")
-	g.open("pipe")
-	if status, body := g.post("pipe", initialize); status != http.StatusServiceUnavailable {
-		t.Errorf("a third session: %d %s", status, body)
-	}
-	stream := func() int {
-		req, _ := http.NewRequest("GET", g.url+"/mcp/s/pipe", nil)
-		req.Header.Set(rpc.HeaderSession, id)
-		res, err := g.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { res.Body.Close() })
-		return res.StatusCode
-	}
-	if first, second := stream(), stream(); first != 200 || second != http.StatusTooManyRequests {
-		t.Errorf("streams: %d, %d", first, second)
-	}
-}
-
-// TestSlowClients checks the deadlines: headers and bodies that trickle in, and
-// a reader that does not read.
-func TestSlowClients(t *testing.T) {
-	big := strings.Repeat("x", 1<<20)
-	cut := make(chan struct{})
-	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "text/event-stream")
-		for {
-			if _, err := fmt.Fprintf(w, "data: {\"x\":%q}\n\n", big); err != nil {
-				close(cut)
-				return
-			}
-		}
-	}))
-	defer up.Close()
-	g := start(t, wire.Options{ReadHeader: 200 * time.Millisecond, ReadBody: 400 * time.Millisecond, Write: 300 * time.Millisecond},
-		server(t, upstream.Target{Name: "web", URL: up.URL}, upstream.ServerOptions{}))
-	call := modernCall("x")
-	head := "POST /mcp/s/web HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\n" +
-		"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: x\r\n"
-	for name, sent := range map[string]string{
-		"headers": head[:40],
-		"body":    head + fmt.Sprintf("Content-Length: %d\r\n\r\n{", len(call)),
-		"reader":  head + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(call), call),
-	} {
-		t.Run(name, func(t *testing.T) {
-			c, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			if err := c.(*net.TCPConn).SetReadBuffer(4096); err != nil {
-				t.Fatal(err)
-			}
-			io.WriteString(c, sent)
-			if name == "reader" { // it reads nothing
-				select {
-				case <-cut:
-				case <-time.After(10 * time.Second):
-					t.Error("the stream goes on")
-				}
-				return
-			}
-			c.SetReadDeadline(time.Now().Add(10 * time.Second))
-			if _, err := io.Copy(io.Discard, c); err != nil && !strings.Contains(err.Error(), "reset") {
-				t.Errorf("the connection is still open: %v", err)
-			}
-		})
-	}
-}
-
-// TestDeadUpstream checks that a server that hangs and one that is gone delay
-// nobody else.
-func TestDeadUpstream(t *testing.T) {
-	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		<-r.Context().Done()
-	}))
-	defer hangs.Close()
-	dead := httptest.NewServer(nil)
-	dead.Close()
-	g := start(t, wire.Options{}, command(t, "good", upstream.ServerOptions{}),
-		server(t, upstream.Target{Name: "hangs", URL: hangs.URL}, upstream.ServerOptions{Silence: 700 * time.Millisecond}),
-		server(t, upstream.Target{Name: "dead", URL: dead.URL}, upstream.ServerOptions{}),
-		server(t, upstream.Target{Name: "none", Command: "/no/such/program"}, upstream.ServerOptions{}))
-	g.post("good", modernCall("pid"))
-	var waiting sync.WaitGroup
-	for range 50 {
-		waiting.Go(func() {
-			if _, body := g.post("hangs", modernCall("x")); !strings.Contains(body, "server_silent") {
-				t.Errorf("got %s", body)
-			}
-		})
-	}
-	for range 50 {
-		began := time.Now()
-		if _, body := g.post("dead", modernCall("x")); !strings.Contains(body, "server_unreachable") {
-			t.Errorf("got %s", body)
-		}
-		if _, body := g.post("none", modernCall("x")); !strings.Contains(body, "server_unreachable") {
-			t.Errorf("got %s", body)
-		}
-		if status, body := g.post("good", modernCall("pid")); status != 200 || time.Since(began) > 2*time.Second {
-			t.Errorf("%d %s after %s", status, body, time.Since(began))
-		}
-	}
-	waiting.Wait()
 }
 
 // TestProjects is the other half of S7: two pipes of one user from two folders
