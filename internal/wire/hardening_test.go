@@ -1,12 +1,16 @@
 package wire_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -149,4 +153,83 @@ func TestDeadUpstream(t *testing.T) {
 		}
 	}
 	waiting.Wait()
+}
+
+// TestBackoff checks that a command that comes to nothing is not started for
+// every call.
+func TestBackoff(t *testing.T) {
+	starts := filepath.Join(t.TempDir(), "starts")
+	g := start(t, wire.Options{}, server(t, upstream.Target{
+		Name: "bad", Command: "sh", Args: []string{"-c", "echo started >> '" + starts + "'; exit 1"},
+	}, upstream.ServerOptions{}))
+	calls := 0
+	for until := time.Now().Add(time.Second); time.Now().Before(until); calls++ {
+		if _, body := g.post("bad", modernCall("x")); !strings.Contains(body, "server_unreachable") {
+			t.Fatalf("got %s", body)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	raw, err := os.ReadFile(starts)
+	if n := strings.Count(string(raw), "\n"); err != nil || n < 2 || n > 8 {
+		t.Errorf("%d calls started it %d times: %v", calls, n, err)
+	}
+}
+
+// TestNoise checks that lines that are no messages are skipped, with one
+// warning.
+func TestNoise(t *testing.T) {
+	var log bytes.Buffer
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := start(t, wire.Options{}, server(t, upstream.Target{Name: "loud", Command: exe, Env: map[string]string{"FIXTURE": "noisy"}},
+		upstream.ServerOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}))
+	for range 3 {
+		_, body := g.post("loud", modernCall("pid"))
+		textOf(t, body)
+	}
+	if got := strings.Count(log.String(), "no message"); got != 1 || !strings.Contains(log.String(), "Listening on stdio") {
+		t.Errorf("the log says:\n%s", &log)
+	}
+}
+
+// TestQuestions_general checks the GET stream: a question outside of any call's
+// stream arrives there, and what was missed is sent again.
+func TestQuestions_general(t *testing.T) {
+	g := start(t, wire.Options{}, command(t, "pipe", upstream.ServerOptions{}))
+	id := g.open("pipe")
+	listen := func(last string) (*rpc.Events, func()) {
+		req, _ := http.NewRequest("GET", g.url+"/mcp/s/pipe", nil)
+		req.Header.Set(rpc.HeaderSession, id)
+		req.Header.Set("Accept", "text/event-stream")
+		if last != "" {
+			req.Header.Set(rpc.HeaderLastEvent, last)
+		}
+		res, err := g.client.Do(req)
+		if err != nil || res.StatusCode != 200 {
+			t.Fatal(res, err)
+		}
+		return rpc.NewEvents(res.Body, 1<<20), func() { res.Body.Close() }
+	}
+	stream, leave := listen("")
+	for _, call := range []string{legacyCall("sleep"), strings.Replace(legacyCall("ask"), "c-1", "c-2", 1)} {
+		// Two calls at once: a question belongs to neither stream. The answers
+		// come after a second, as streams.
+		res, err := g.client.Do(g.request(t.Context(), "pipe", call, rpc.HeaderSession, id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+	}
+	first, err := stream.Next()
+	if err != nil || !strings.Contains(string(first.Data), "elicitation/create") {
+		t.Fatalf("got %q %v", first.Data, err)
+	}
+	leave()
+	again, leave := listen("1_0")
+	defer leave()
+	if ev, err := again.Next(); err != nil || string(ev.Data) != string(first.Data) || ev.ID != first.ID {
+		t.Errorf("again: %q %q %v", ev.Data, ev.ID, err)
+	}
 }
