@@ -84,7 +84,7 @@ func writePage(path string, p plan, cells []cell) error {
 	}
 	var out bytes.Buffer
 	out.WriteString(head + beginMark)
-	fmt.Fprintf(&out, "Mean of %d interleaved rounds of %v each, GOGC=%s, %d cores (shared by client, proxy and server), %s, %s.\n\n![Calls per second and CPU per call](wire.svg)\n",
+	fmt.Fprintf(&out, "Mean of %d interleaved rounds of %v each, GOGC=%s, %d cores (shared by client, proxy and server), %s, %s.\n\n![CPU per call and p50 of each proxy, as bars](wire.svg)\n",
 		p.rounds, p.duration, p.gogc, runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly))
 	if err := writeTable(&out, cells); err != nil {
 		return err
