@@ -51,7 +51,7 @@ var destructiveRules = []destructiveRule{
 var unmistakable = wordSet("delete destroy drop wipe erase truncate")
 
 func (r *reading) deletes() string {
-	if unmistakable[r.verb] && !lexicon[r.prose.lead].kind.reads() && r.lasts(r.verb) {
+	if unmistakable[r.verb] && !verbOf(r.prose.lead).kind.reads() && r.lasts(r.verb) {
 		return r.nameSays()
 	}
 	return ""
@@ -61,7 +61,7 @@ func (r *reading) takesAway() string {
 	if r.kind == destroy {
 		return r.nameSays()
 	}
-	if lexicon[r.joined].kind == destroy {
+	if verbOf(r.joined).kind == destroy {
 		return "its name joins the verb '" + r.joined + "', which " + deeds[destroy]
 	}
 	for _, w := range r.words {
@@ -107,7 +107,7 @@ var losses = wordSet("permanently irreversible irreversibly irrevocably undone u
 
 func (r *reading) admitsLoss() string {
 	for _, v := range slices.Concat(r.prose.later, r.prose.also) {
-		if lexicon[v].kind == destroy && plainStates[v] {
+		if verbOf(v).kind == destroy && plainStates[v] {
 			return "its description also states that it does '" + v + "'"
 		}
 	}
@@ -210,7 +210,7 @@ func (r *reading) nameSays() string {
 		where = "ends with"
 	}
 	word := "verb"
-	if rank := lexicon[r.verb].rank; rank == ending || rank == agent {
+	if rank := verbOf(r.verb).rank; rank == ending || rank == agent {
 		word = "word"
 	}
 	return "its name " + where + " the " + word + " '" + r.verb + "', which " + deeds[r.kind]

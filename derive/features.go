@@ -78,7 +78,7 @@ func (r *reading) nameFeatures(say func(slot, string)) {
 	}
 	for i, w := range r.words {
 		if i != r.at || r.verb == "" {
-			if v, ok := lexicon[w]; ok && v.rank == firm {
+			if v := verbOf(w); v.rank == firm {
 				say(slotAlso, kindNames[v.kind])
 			}
 		}
@@ -90,7 +90,7 @@ func (r *reading) nameFeatures(say func(slot, string)) {
 		say(slotShape, "words"+strconv.Itoa(min(n, 5)))
 	}
 	if r.titleVerb != "" {
-		say(slotTitle, kindNames[lexicon[r.titleVerb].kind])
+		say(slotTitle, kindNames[verbOf(r.titleVerb).kind])
 		say(slotTitle, r.titleVerb)
 	}
 }
@@ -143,17 +143,17 @@ func (r *reading) schemaFeatures(say func(slot, string)) {
 }
 
 func (r *reading) proseFeatures(say func(slot, string)) {
-	leadKind := lexicon[r.prose.lead].kind
+	leadKind := verbOf(r.prose.lead).kind
 	say(slotLeadKind, kindNames[leadKind])
 	say(slotAgree, kindNames[r.kind]+"+"+kindNames[leadKind])
 	if r.prose.lead != "" {
 		say(slotLead, r.prose.lead)
 	}
 	for _, v := range r.prose.verbs {
-		say(slotJoined, kindNames[lexicon[v].kind])
+		say(slotJoined, kindNames[verbOf(v).kind])
 	}
 	for _, v := range r.prose.later {
-		say(slotLater, kindNames[lexicon[v].kind])
+		say(slotLater, kindNames[verbOf(v).kind])
 	}
 	for _, w := range r.prose.words[:min(60, len(r.prose.words))] {
 		if _, isVerb := base(w); isVerb || plain[w] {

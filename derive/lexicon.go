@@ -103,7 +103,7 @@ var lexicon = makeLexicon([numKinds]entry{
 	add: {
 		firm: "create add insert append upload register clone duplicate write enqueue ingest attach bookmark subscribe " +
 			"join provision onboard enroll mint scaffold initialize initialise init bootstrap compose remember " +
-			"replicate seed save store favorite favourite prescribe",
+			"replicate seed save store favorite favourite prescribe mkdir touch cp",
 		leading: "new react",
 		agent:   "creator writer",
 		loose: "post comment log record track fork copy book schedule reserve build push stage stash commit star follow " +
@@ -112,7 +112,7 @@ var lexicon = makeLexicon([numKinds]entry{
 	put: {
 		firm: "update upsert put edit modify rename assign unassign configure enable disable toggle activate deactivate " +
 			"overwrite replace adjust mute unmute lock unlock promote demote reorder resize mark unmark annotate reassign " +
-			"disarm acknowledge silence",
+			"disarm acknowledge silence chmod chown",
 		leading: "set patch change customize scale arm",
 		agent:   "updater editor",
 	},
@@ -122,11 +122,11 @@ var lexicon = makeLexicon([numKinds]entry{
 			"disconnect reconnect login logout authenticate authorize authorise unlink unfollow unsubscribe unpin " +
 			"unstar detach manage submit claim switch increment decrement transition organize snooze undo redo install " +
 			"upgrade checkout optimize fix repair refactor learn train ungroup split align setup standardize reboot " +
-			"shutdown vacuum reindex discharge skip",
-		leading: "close open load reload use",
+			"shutdown vacuum reindex discharge skip mv reload",
+		leading: "close open load use",
 		agent:   "manager",
 		ending:  "management operations",
-		loose:   "process handle group index mount tune sign pull lease power cherry",
+		loose:   "end process handle group index mount tune sign pull lease power cherry",
 	},
 	destroy: {
 		firm: "delete remove destroy drop purge wipe erase truncate clear cancel revoke uninstall terminate kill reset " +
@@ -145,7 +145,7 @@ var lexicon = makeLexicon([numKinds]entry{
 	run: {
 		firm:    "execute exec eval evaluate invoke redeploy launch spawn perform rerun",
 		leading: "play",
-		agent:   "executor runner",
+		agent:   "executor runner agent",
 		loose:   "run deploy trigger script shell command request",
 	},
 	steer: {
@@ -158,6 +158,21 @@ var lexicon = makeLexicon([numKinds]entry{
 // sureAtFirst are loose verbs that at the beginning of a name are as sure as
 // firm ones.
 var sureAtFirst = wordSet("run deploy trigger import transfer post push commit")
+
+// verbOf looks a word up. A known verb of writing may have a syllable before it
+// that does it again or takes it back: reactivate, unschedule.
+func verbOf(word string) verb {
+	if v, ok := lexicon[word]; ok {
+		return v
+	}
+	for _, syllable := range []string{"re", "un"} {
+		rest, ok := strings.CutPrefix(word, syllable)
+		if v := lexicon[rest]; ok && len(rest) > 3 && v.kind.writes() && (v.rank >= leading || rest == "build" || rest == "schedule") {
+			return verb{v.kind, firm}
+		}
+	}
+	return verb{}
+}
 
 func makeLexicon(table [numKinds]entry) map[string]verb {
 	verbs := map[string]verb{}

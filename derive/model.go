@@ -53,21 +53,17 @@ func parseModel(text string) (model, error) {
 type score struct {
 	p   float64 // probability that the tool is read-only
 	own float64 // the same, from all but the description
-	// The features that spoke loudest for and against.
-	pro, con feature
+	con feature // what spoke loudest against it
 }
 
 func (m model) score(fs []feature) score {
-	var all, own, most, least float64
+	var all, own, least float64
 	var sc score
 	for _, f := range fs {
 		w := m[f]
 		all += w
 		if !f.slot.prose() {
 			own += w
-		}
-		if f.slot != slotBias && w > most {
-			most, sc.pro = w, f
 		}
 		if f.slot != slotBias && w < least {
 			least, sc.con = w, f

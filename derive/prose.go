@@ -13,6 +13,7 @@ const maxProse = 160
 type prose struct {
 	words   []string // lower case, at most maxProse
 	opening string   // the word the first sentence begins with
+	acts    bool     // an article follows that word, as it follows verbs
 	lead    string   // the verb it begins with
 	direct  bool     // nothing stands before that verb
 	verbs   []string // further verbs that share its place: "list, create or close"
@@ -25,6 +26,8 @@ var fillers = wordSet("a an the this tool use used can be to you your allows all
 	"please function api call calls helps help enables provides provide ability safely quickly automatically easily " +
 	"efficiently directly simply that which users user agent agents llm with and smart intelligently fully recommended " +
 	"preferred primary")
+
+var articles = wordSet("a an the one all any this that these your each every")
 
 // readProse takes a description apart.
 func readProse(text string) prose {
@@ -65,6 +68,7 @@ func (p *prose) readSentence(tokens []token, first bool) {
 		return
 	}
 	p.opening, p.lead, p.direct = tokens[i].word, lead, i == 0
+	p.acts = i+1 < len(tokens) && articles[tokens[i+1].word]
 	chain := lead != "" // only verbs and what joins them so far
 	for j := i + 1; j < len(tokens); j++ {
 		v, ok := verbAt(tokens, j)

@@ -47,7 +47,7 @@ func read(tools []annotary.Tool) []reading {
 		r.tool, r.words, r.server = &tools[i], server.step(names[i]), server
 		r.verb, r.at = server.findAction(tools[i].Name, r.words)
 		r.joined = joinedVerb(r.words)
-		r.kind = lexicon[r.verb].kind
+		r.kind = verbOf(r.verb).kind
 		r.titleVerb, _ = server.findVerb(server.step(splitName(titleOf(&tools[i]))))
 		r.prose = readProse(tools[i].Description)
 		r.params = readParams(tools[i].Input)
@@ -58,7 +58,7 @@ func read(tools []annotary.Tool) []reading {
 		switch {
 		case r.kind.reads():
 			reads++
-		case r.kind == steer && lexicon[r.verb].rank == firm:
+		case r.kind == steer && verbOf(r.verb).rank == firm:
 			steers++
 		}
 		if key := r.verb + " " + r.object(); server.tools[key] == "" || tools[i].Name < server.tools[key] {
@@ -105,8 +105,8 @@ func readServer(names [][]string) *serverReading {
 
 // verbAtEnd reports whether a name goes object_verb, or names who acts.
 func verbAtEnd(words []string) bool {
-	last := lexicon[words[len(words)-1]].rank
-	return last == agent || last == firm && lexicon[words[0]].rank < leading
+	last := verbOf(words[len(words)-1]).rank
+	return last == agent || last == firm && verbOf(words[0]).rank < leading
 }
 
 // maxPrefix bounds how many words a product's prefix may have.
@@ -120,14 +120,14 @@ func productPrefix(names [][]string) string {
 	for _, words := range names {
 		if len(words) > 1 {
 			first[words[0]]++
-			if lexicon[words[1]].rank == firm {
+			if verbOf(words[1]).rank == firm {
 				verbNext[words[0]]++
 			}
 		}
 	}
 	for w, n := range first {
-		v, isVerb := lexicon[w]
-		if n >= 3 && n*2 > len(names) && !auxiliary[w] && (!isVerb || v.rank < firm && verbNext[w]*2 > n) {
+		v := verbOf(w)
+		if n >= 3 && n*2 > len(names) && !auxiliary[w] && (v.kind == noKind || v.rank < firm && verbNext[w]*2 > n) {
 			return w // more than half have it, so there is no other
 		}
 	}
@@ -165,7 +165,7 @@ func joinedVerb(words []string) string {
 	for i := 1; i+1 < len(words); i++ {
 		switch words[i] {
 		case "and", "or", "then":
-			if lexicon[words[i+1]].rank == firm {
+			if verbOf(words[i+1]).rank == firm {
 				return words[i+1]
 			}
 		}
@@ -180,25 +180,25 @@ func (s *serverReading) findVerb(words []string) (string, int) {
 	if end < 0 {
 		return "", 0
 	}
-	last := lexicon[words[end]]
+	last := verbOf(words[end])
 	if s.objectFirst && (last.rank == firm || last.rank == agent) {
 		return words[end], end
 	}
 	if light[words[0]] && end > 0 && last.kind.quiet() && last.kind != noKind {
 		return words[end], end
 	}
-	if lexicon[words[0]].rank >= leading {
+	if verbOf(words[0]).rank >= leading {
 		return words[0], 0
 	}
 	for i, w := range words {
-		if lexicon[w].rank == firm {
+		if verbOf(w).rank == firm {
 			return w, i
 		}
 	}
 	switch {
 	case last.rank == ending, last.rank == agent:
 		return words[end], end
-	case lexicon[words[0]].rank == loose:
+	case verbOf(words[0]).rank == loose:
 		return words[0], 0
 	case last.rank == loose, last.rank == leading && (last.kind.quiet() || last.kind == put || last.kind == destroy):
 		return words[end], end
@@ -217,7 +217,7 @@ var actionParams = wordSet("action operation op mode method command verb subcomm
 // count as writing: an operation "commits" may list them. Nor does a phrase
 // under a reading name: getAdvice may be told dropIndexSuggestions.
 func (r *reading) readModes() {
-	own := lexicon[r.verb]
+	own := verbOf(r.verb)
 	for _, p := range r.params {
 		if !r.chooses(p) {
 			continue
@@ -225,7 +225,7 @@ func (r *reading) readModes() {
 		for _, value := range p.enum {
 			words := splitName(value)
 			w, _ := r.server.findVerb(words)
-			v := lexicon[w]
+			v := verbOf(w)
 			if v.kind.writes() && v.rank < firm || own.rank == firm && own.kind.quiet() && len(words) > 1 {
 				continue
 			}
@@ -243,7 +243,7 @@ func (r *reading) chooses(p param) bool {
 		return false
 	}
 	last := p.words[len(p.words)-1]
-	switch rank := lexicon[r.verb].rank; last {
+	switch rank := verbOf(r.verb).rank; last {
 	case "mode":
 		return rank != firm
 	case "method":

@@ -42,13 +42,13 @@ func (r *reading) judgeReadOnly(m model) verdict {
 	reads := r.speaksForReading()
 	switch {
 	case sc.p >= from && sc.own >= own && reads != "":
-		if lexicon[r.prose.lead].kind.reads() && r.verb != "" {
+		if verbOf(r.prose.lead).kind.reads() && r.verb != "" {
 			reads += ", and its description agrees"
 		}
 		return verdict{annotary.Yes, rounded(min(sc.p, 0.99)), reads}
 	case sc.p < writesBelow:
 		return verdict{annotary.No, rounded(min(1-sc.p, unsure)), r.speaksForWriting(sc.con)}
-	case sc.p >= from && lexicon[r.prose.lead].kind.reads():
+	case sc.p >= from && verbOf(r.prose.lead).kind.reads():
 		return verdict{annotary.Unknown, 0, "its description says that it reads, and a description alone is not enough"}
 	default:
 		return verdict{annotary.Unknown, 0, r.leavesOpen()}
@@ -78,17 +78,17 @@ const unsure = annotary.ContradictionConfidence - 0.01
 // veto returns why a tool is not read-only whatever else speaks for it. Its
 // reason is empty if there is no such thing.
 func (r *reading) veto() verdict {
-	verb := lexicon[r.verb]
+	verb := verbOf(r.verb)
 	if value := r.writingMode(); value != "" {
 		does := splitName(value)[0]
 		good := plainWrites[does] && !verb.kind.reads() && r.lasts(does)
 		return verdict{annotary.No, sure(good), "one of the actions it can be told is '" + value + "'"}
 	}
-	if j := lexicon[r.joined]; j.kind.writes() {
+	if j := verbOf(r.joined); j.kind.writes() {
 		return verdict{annotary.No, 0.85, "its name joins the verb '" + r.joined + "', which " + deeds[j.kind]}
 	}
 	if verb.kind.writes() && (verb.rank == firm || r.at == 0 && sureAtFirst[r.verb]) {
-		agrees := r.prose.direct && lexicon[r.prose.lead].kind == verb.kind || len(r.prose.words) == 0
+		agrees := r.prose.direct && verbOf(r.prose.lead).kind == verb.kind || len(r.prose.words) == 0
 		return verdict{annotary.No, sure(plainWrites[r.verb] && agrees && r.lasts(r.verb)), r.nameSays()}
 	}
 	if why := r.executesGiven(); why != "" {
@@ -106,10 +106,12 @@ func (r *reading) veto() verdict {
 func (r *reading) vetoByProse() verdict {
 	for _, v := range slices.Concat(r.prose.later, r.prose.also) {
 		if plainStates[v] {
-			return verdict{annotary.No, 0.8, "its description also states that it does '" + v + "', which " + deeds[lexicon[v].kind]}
+			return verdict{annotary.No, 0.8, "its description also states that it does '" + v + "', which " + deeds[verbOf(v).kind]}
 		}
 	}
-	switch lead := lexicon[r.prose.lead]; {
+	switch lead := verbOf(r.prose.lead); {
+	case lead.kind.writes() && lead.kind != run && r.verb == "":
+		return verdict{annotary.No, 0.7, "its description begins with the verb '" + r.prose.lead + "', which " + deeds[lead.kind]}
 	case lead.rank != firm:
 	case lead.kind == add, lead.kind == put, lead.kind == destroy, lead.kind == send, lead.kind == steer:
 		return verdict{annotary.No, 0.8, "its description begins with the verb '" + r.prose.lead + "', which " + deeds[lead.kind]}
@@ -153,8 +155,11 @@ func (r *reading) speaksForReading() string {
 	if reads, _ := r.modesDo(); reads {
 		return "every action it can be told reads"
 	}
-	if lexicon[r.titleVerb].kind.reads() {
-		return "its title has the verb '" + r.titleVerb + "', which " + deeds[lexicon[r.titleVerb].kind]
+	if verbOf(r.titleVerb).kind.reads() {
+		return "its title has the verb '" + r.titleVerb + "', which " + deeds[verbOf(r.titleVerb).kind]
+	}
+	if r.verb == "" && r.beginsLikeProse() {
+		return ""
 	}
 	for _, p := range r.params {
 		if p.role().asks() {
@@ -164,7 +169,7 @@ func (r *reading) speaksForReading() string {
 	if r.server.reads >= 0.6 {
 		return "it changes nothing by its name, and most tools of its server read"
 	}
-	if last := r.lastWord(); r.verb == "" && isThing(last) && !r.beginsLikeProse() && r.takesNothingToKeep() {
+	if last := r.lastWord(); r.verb == "" && isThing(last) && r.takesNothingToKeep() {
 		return "its name has no verb ('" + last + "' is a thing), and it takes nothing to keep or to send"
 	}
 	return ""
@@ -180,14 +185,18 @@ func isThing(word string) bool {
 	return len(word) > 2
 }
 
-// beginsLikeProse reports whether name and description begin with forms of one
-// word (arm_alarm, "Arms the alarm"): a verb, though none we know.
+// beginsLikeProse reports whether the description begins with a form of a word
+// of the name (dim_lamp, "Dims the lamp"): a verb, though none we know.
 func (r *reading) beginsLikeProse() bool {
 	if len(r.words) == 0 || r.prose.opening == "" {
 		return false
 	}
-	first := r.words[0]
-	return r.prose.opening == first || r.prose.opening == first+"s" || r.prose.opening == first+"es"
+	if len(r.words) > 1 && r.prose.opening == r.words[0] {
+		return true
+	}
+	return r.prose.acts && slices.ContainsFunc(r.words, func(w string) bool {
+		return r.prose.opening == w+"s" || r.prose.opening == w+"es"
+	})
 }
 
 // takesNothingToKeep reports whether the tool has parameters and none of them

@@ -11,7 +11,6 @@ type param struct {
 	name     string
 	words    []string
 	required bool
-	kind     string   // the JSON Schema type, empty if not one
 	enum     []string // the strings it may be
 	nested   bool     // a member of an object parameter
 }
@@ -61,7 +60,6 @@ func appendParams(params *[]param, schema []byte, depth int) {
 
 func readParam(name string, property []byte, required, nested bool) param {
 	p := param{name: name, words: splitName(name), required: required, nested: nested}
-	p.kind, _ = strict.Text(strict.Get(property, "type"))
 	if c, ok := strict.Text(strict.Get(property, "const")); ok {
 		p.enum = append(p.enum, c)
 	}
