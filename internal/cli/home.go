@@ -86,9 +86,14 @@ func (h home) dial() (net.Conn, error) {
 }
 
 // listen makes this process the user's one gateway. It fails with errTaken if
-// another is.
-func (h home) listen() (net.Listener, error) {
+// another is, and still is when patience is over: one that was killed a moment
+// ago may still hold the lock while the system clears up after it.
+func (h home) listen(patience time.Duration) (net.Listener, error) {
 	lock, err := lockFile(h.path("gateway.lock"), false)
+	for until := time.Now().Add(patience); errors.Is(err, errTaken) && time.Now().Before(until); {
+		time.Sleep(10 * time.Millisecond)
+		lock, err = lockFile(h.path("gateway.lock"), false)
+	}
 	if err != nil {
 		return nil, err
 	}

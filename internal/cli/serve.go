@@ -79,7 +79,7 @@ func runServe(ctx context.Context, o *serveOptions) error {
 	if err := d.printAddresses(o, l.Addr()); err != nil {
 		return err
 	}
-	pipes, err := d.listenPipes()
+	pipes, err := d.listenPipes(0)
 	if err != nil && !errors.Is(err, errTaken) {
 		return err
 	}
@@ -93,12 +93,12 @@ func runServe(ctx context.Context, o *serveOptions) error {
 }
 
 // listenPipes makes this the gateway that annotary stdio finds.
-func (d *daemon) listenPipes() (net.Listener, error) {
+func (d *daemon) listenPipes(patience time.Duration) (net.Listener, error) {
 	home, err := openHome(d.config())
 	if err != nil {
 		return nil, err
 	}
-	return home.listen()
+	return home.listen(patience)
 }
 
 func (d *daemon) servePipes(ctx context.Context, l net.Listener) {
@@ -110,7 +110,7 @@ func (d *daemon) servePipes(ctx context.Context, l net.Listener) {
 // serveInBackground serves pipes only, for as long as somebody has one open. A
 // second gateway that finds a first has nothing to do.
 func (d *daemon) serveInBackground(ctx context.Context) error {
-	l, err := d.listenPipes()
+	l, err := d.listenPipes(startWithin / 2)
 	if errors.Is(err, errTaken) {
 		return nil
 	}
@@ -124,7 +124,30 @@ func (d *daemon) serveInBackground(ctx context.Context) error {
 		d.awaitUnused(ctx)
 		cancel()
 	}()
-	return d.handler.ServePipes(ctx, l)
+	return d.handler.ServePipes(ctx, &freshListener{Listener: l, daemon: d})
+}
+
+// freshListener has a changed configuration read before a pipe is served:
+// nobody else tells a gateway in the background that a server was added.
+type freshListener struct {
+	net.Listener
+	daemon *daemon
+	seen   time.Time // the time of the configuration that was read last
+}
+
+// Accept waits for the next pipe.
+func (l *freshListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(l.daemon.path)
+	if err == nil && !info.ModTime().Equal(l.seen) {
+		if l.seen = info.ModTime(); l.daemon.reload() != nil {
+			l.daemon.log.Warn("the changed configuration cannot be used; the old one holds", "file", l.daemon.path)
+		}
+	}
+	return conn, nil
 }
 
 // awaitUnused returns when no pipe has been open for a while.

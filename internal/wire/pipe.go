@@ -120,7 +120,10 @@ func (p *pipe) write(msg []byte) {
 }
 
 func (p *pipe) fault(id []byte, err error) {
-	_, f := faultOf(err)
+	status, f := faultOf(err)
+	if status == http.StatusOK {
+		p.opts.Log.Warn("a call failed", "server", p.server, "error", err)
+	}
 	p.write(f.Answer(id))
 }
 
