@@ -16,7 +16,7 @@ const module = "github.com/annotary/annotary"
 // floors names every package from the ground up. A package may import only
 // packages of lower floors, none beside it.
 var floors = [][]string{
-	{"internal/strict", "internal/testenv", "tool/internal/burst", "internal/sqlread"},
+	{"internal/strict", "internal/testenv", "internal/sqlread"},
 	{"."},
 	{
 		"derive", "policy", "audit", "prompt", "find", "find/internal/judged", "shape",
@@ -27,7 +27,7 @@ var floors = [][]string{
 		"internal/identity", "internal/catalog", "internal/session", "internal/approval",
 		"internal/upstream", "internal/observe", "internal/clients",
 	},
-	{"internal/gateway", "internal/verify", "internal/pins", "internal/storetest", "internal/scan", "tool/tooltest", "tool/toolpg"},
+	{"internal/gateway", "internal/verify", "internal/pins", "internal/storetest", "internal/scan", "tool/tooltest", "tool/toolpg", "tool/internal/burst"},
 	{"internal/jetstream", "internal/memory", "internal/wire", "internal/api", "internal/console", "internal/config", "internal/export"},
 	{"internal/cli"},
 	{"examples/askfirst", "cmd/annotary", "conformance/bench", "conformance/client"},

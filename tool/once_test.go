@@ -41,9 +41,10 @@ func TestMemory(t *testing.T) {
 // deed with one answer.
 func TestKeyed(t *testing.T) {
 	var done atomic.Int64
-	s := tool.New("x", "1", nil)
-	tool.Add(s, tool.Write(tool.Closed, tool.NotIdempotent), createSpec(), func(_ context.Context, c *tool.Call, in createIn) (created, error) {
-		time.Sleep(20 * time.Millisecond)
+	store := &burst.Store{Store: &tool.Memory{}}
+	s := tool.New("x", "1", &tool.Options{Store: store})
+	tool.Add(s, tool.Write(tool.Closed, tool.NotIdempotent), createSpec(), func(ctx context.Context, c *tool.Call, in createIn) (created, error) {
+		store.Crowd(ctx)
 		n := done.Add(1)
 		c.Say("created %d", n)
 		return created{n}, nil

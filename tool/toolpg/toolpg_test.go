@@ -77,11 +77,12 @@ func testDeeds(t *testing.T, dsn string) {
 	var done atomic.Int64
 	var sessions []*mcp.ClientSession
 	for _, era := range []string{"2026-07-28", "2025-11-25"} {
-		s := tool.New("x", "1", &tool.Options{Store: open(t, dsn, nil)})
+		store := &burst.Store{Store: open(t, dsn, nil)}
+		s := tool.New("x", "1", &tool.Options{Store: store})
 		tool.Add(s, tool.Write(tool.Closed, tool.NotIdempotent),
 			tool.Spec{Name: "customer_create", Title: "Create customer", Description: "Creates a customer."},
-			func(context.Context, *tool.Call, createIn) (created, error) {
-				time.Sleep(50 * time.Millisecond)
+			func(ctx context.Context, _ *tool.Call, _ createIn) (created, error) {
+				store.Crowd(ctx)
 				return created{done.Add(1)}, nil
 			})
 		srv := httptest.NewServer(s.HTTP())

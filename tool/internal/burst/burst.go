@@ -7,7 +7,31 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/annotary/annotary/tool"
 )
+
+// A Store counts claims, so that a deed can wait until others want to do it
+// too.
+type Store struct {
+	tool.Store
+	claims atomic.Int64
+}
+
+// Claim implements [tool.Store].
+func (s *Store) Claim(ctx context.Context, key tool.Key, lease time.Duration) (tool.Claim, error) {
+	s.claims.Add(1)
+	return s.Store.Claim(ctx, key, lease)
+}
+
+// Crowd waits until the key was claimed many times: without it a quick deed
+// might be done before the second write arrives.
+func (s *Store) Crowd(ctx context.Context) {
+	for s.claims.Load() < 100 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+}
 
 // Writes sends count equal writes with one key at once through do and checks
 // that the deed was done once and all got the same answer.
