@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/rpc"
 )
 
 // check finds what is wrong with values that are each well formed.
@@ -50,7 +51,7 @@ func (d *decoder) checkServer(name string, s Server, root *yaml.Node) {
 		}
 	}
 	for k, v := range s.Headers {
-		if !isToken(k) || strings.ContainsFunc(v.Value(), isHeaderBreak) {
+		if !rpc.IsHeaderName(k) || strings.ContainsFunc(v.Value(), isHeaderBreak) {
 			d.at(root, path("headers", k), "", "servers.%s.headers.%s cannot be an HTTP header", name, k)
 		}
 	}
@@ -100,15 +101,6 @@ func badName(name string) string {
 func isPort(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 16)
 	return err == nil && strconv.FormatUint(n, 10) == s
-}
-
-func isToken(s string) bool {
-	for _, c := range s {
-		if c <= ' ' || c >= 0x7f || strings.ContainsRune("()<>@,;:\\\"/[]?={}", c) {
-			return false
-		}
-	}
-	return s != ""
 }
 
 func isHeaderBreak(r rune) bool { return r == '\r' || r == '\n' || r == 0 }

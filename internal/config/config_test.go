@@ -107,7 +107,7 @@ func TestProblems(t *testing.T) {
 			`3:5: unknown key "comand" in servers.a`, `did you mean "command"?`},
 		{"far from any key", "zzzzzz: 1\n", `1:1: unknown key "zzzzzz" in the configuration`, "known here: data, hosts, limits, listen, origins, policies, preset, rules, servers, timeouts"},
 		{"missing variable", "servers:\n  a:\n    command: x\n    env:\n      T: ${env:NOPE}\n",
-			"5:10: servers.a.env.T: the variable NOPE is not set", ""},
+			"5:10: servers.a.env.T: the variable NOPE is not set", "set it in the environment the gateway starts in"},
 		{"bad reference", "data: ${env:9}", "1:7: data: ${env:9} does not name a variable", ""},
 		{"duration without unit", "timeouts: {call: 30}", "1:18: timeouts.call: not a duration: write a number with a unit, like 30s, 5m or 1h30m", ""},
 		{"negative duration", "timeouts: {call: -1s}", "1:18: timeouts.call: a duration must be longer than nothing", ""},

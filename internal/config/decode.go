@@ -174,7 +174,11 @@ func (d *decoder) text(n *yaml.Node, what string) Text {
 	}
 	v, err := expand(s, d.dialect, d.env)
 	if err != nil {
-		d.add(n.Line, n.Column, "", "%s: %v", what, err)
+		hint := ""
+		if errors.Is(err, errNotSet) {
+			hint = "set it in the environment the gateway starts in"
+		}
+		d.add(n.Line, n.Column, hint, "%s: %v", what, err)
 	}
 	return Text{written: s, value: v}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -45,6 +46,9 @@ func clientDialect(ref string) (string, *string, error) {
 	return name, nil, nil
 }
 
+// errNotSet is said of a variable the environment does not have.
+var errNotSet = errors.New("is not set")
+
 // expand fills the variables in. An error names the variable, never a value.
 func expand(s string, d dialect, env func(string) (string, bool)) (string, error) {
 	var failed error
@@ -64,7 +68,7 @@ func expand(s string, d dialect, env func(string) (string, bool)) (string, error
 		case fallback != nil:
 			return *fallback
 		}
-		failed = firstOf(failed, fmt.Errorf("the variable %s is not set", name))
+		failed = firstOf(failed, fmt.Errorf("the variable %s %w", name, errNotSet))
 		return m
 	})
 	return out, failed

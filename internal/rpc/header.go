@@ -51,3 +51,13 @@ func plainHeader(value string) bool {
 	}
 	return true
 }
+
+// IsHeaderName reports whether s may be the name of an HTTP header.
+func IsHeaderName(s string) bool {
+	for _, c := range []byte(s) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"(),/:;<=>?@[\\]{}", c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}

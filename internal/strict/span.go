@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"bytes"
 	"iter"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -53,11 +54,9 @@ func unquoted(quoted []byte) []byte {
 		return nil
 	}
 	inner := quoted[1 : len(quoted)-1]
-	for _, c := range inner {
-		if c == '\\' {
-			out, _ := jsontext.AppendUnquote(nil, quoted)
-			return out
-		}
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return inner
 	}
-	return inner
+	out, _ := jsontext.AppendUnquote(nil, quoted)
+	return out
 }

@@ -112,7 +112,7 @@ func (t *toolParams) add(raw, prop []byte, at []string) {
 	used := func(p paramHeader) bool { return p.name == header }
 	where := strings.Join(at, ".")
 	switch {
-	case !isToken(header):
+	case !rpc.IsHeaderName(header):
 		t.wrong = fmt.Sprintf("the x-mcp-header of %q is no name of a header", where)
 	case kind != "string" && kind != "integer" && kind != "boolean":
 		t.wrong = fmt.Sprintf("%q has an x-mcp-header and is neither a string nor an integer nor a boolean", where)
@@ -121,14 +121,4 @@ func (t *toolParams) add(raw, prop []byte, at []string) {
 	default:
 		t.params = append(t.params, paramHeader{at, header})
 	}
-}
-
-// isToken reports whether s may be the name of an HTTP header.
-func isToken(s string) bool {
-	for _, c := range []byte(s) {
-		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"(),/:;<=>?@[\\]{}", c) >= 0 {
-			return false
-		}
-	}
-	return s != ""
 }
