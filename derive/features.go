@@ -46,7 +46,7 @@ type feature struct {
 	word string
 }
 
-// features returns what the linear models weigh.
+// features returns what the model weighs.
 func (r *reading) features() []feature {
 	fs := make([]feature, 0, 48+len(r.prose.words))
 	say := func(s slot, w string) { fs = append(fs, feature{s, w}) }
@@ -142,6 +142,9 @@ func (r *reading) schemaFeatures(say func(slot, string)) {
 	}
 }
 
+// maxWeighed bounds how many words of a description are weighed one by one.
+const maxWeighed = 60
+
 func (r *reading) proseFeatures(say func(slot, string)) {
 	leadKind := verbOf(r.prose.lead).kind
 	say(slotLeadKind, kindNames[leadKind])
@@ -155,14 +158,14 @@ func (r *reading) proseFeatures(say func(slot, string)) {
 	for _, v := range r.prose.later {
 		say(slotLater, kindNames[verbOf(v).kind])
 	}
-	for _, w := range r.prose.words[:min(60, len(r.prose.words))] {
+	for _, w := range r.prose.words[:min(maxWeighed, len(r.prose.words))] {
 		if _, isVerb := base(w); isVerb || plain[w] {
 			say(slotProse, w)
 		}
 	}
 	for i := range r.prose.words[:max(0, len(r.prose.words)-1)] {
-		if pair := r.prose.words[i] + " " + r.prose.words[i+1]; telltale[pair] != "" {
-			say(slotPhrase, telltale[pair])
+		if says := telltale[[2]string(r.prose.words[i:i+2])]; says != "" {
+			say(slotPhrase, says)
 		}
 	}
 }
@@ -176,11 +179,12 @@ var telltale = makeTelltale(map[string]string{
 		"will overwrite|crud operations|and mutations|marks as|mark as|will create|will delete|will send|will update",
 })
 
-func makeTelltale(table map[string]string) map[string]string {
-	pairs := map[string]string{}
+func makeTelltale(table map[string]string) map[[2]string]string {
+	pairs := map[[2]string]string{}
 	for what, list := range table {
 		for pair := range strings.SplitSeq(list, "|") {
-			pairs[pair] = what
+			first, second, _ := strings.Cut(pair, " ")
+			pairs[[2]string{first, second}] = what
 		}
 	}
 	return pairs

@@ -9,7 +9,6 @@ import (
 
 // A reading is what a definition says, before anything is concluded from it.
 type reading struct {
-	tool      *annotary.Tool
 	words     []string // of the name, without the product's prefix
 	verb      string   // the verb in action position, empty if none
 	at        int      // its place in words
@@ -43,18 +42,7 @@ func read(tools []annotary.Tool) []reading {
 	readings := make([]reading, len(tools))
 	reads, steers := 0, 0
 	for i := range tools {
-		r := &readings[i]
-		r.tool, r.words, r.server = &tools[i], server.step(names[i]), server
-		r.verb, r.at = server.findAction(tools[i].Name, r.words)
-		r.joined = joinedVerb(r.words)
-		r.kind = verbOf(r.verb).kind
-		r.titleVerb, _ = server.findVerb(server.step(splitName(titleOf(&tools[i]))))
-		r.prose = readProse(tools[i].Description)
-		r.params = readParams(tools[i].Input)
-		r.readModes()
-		if r.verb == "check" && r.has("selector", "element", "ref", "uid", "xpath") {
-			r.kind = steer // a box on a page
-		}
+		r := server.readTool(&tools[i], server.step(names[i]))
 		switch {
 		case r.kind.reads():
 			reads++
@@ -64,10 +52,26 @@ func read(tools []annotary.Tool) []reading {
 		if key := r.verb + " " + r.object(); server.tools[key] == "" || tools[i].Name < server.tools[key] {
 			server.tools[key] = tools[i].Name
 		}
+		readings[i] = r
 	}
 	server.reads = float64(reads) / float64(max(1, len(tools)))
 	server.steers = steers >= 3
 	return readings
+}
+
+// readTool takes in one definition, whose name has the given words.
+func (s *serverReading) readTool(t *annotary.Tool, words []string) reading {
+	r := reading{words: words, server: s, joined: joinedVerb(words)}
+	r.verb, r.at = s.findAction(t.Name, words)
+	r.kind = verbOf(r.verb).kind
+	r.titleVerb, _ = s.findVerb(s.step(splitName(titleOf(t))))
+	r.prose = readProse(t.Description)
+	r.params = readParams(t.Input)
+	r.readModes()
+	if r.verb == "check" && r.has("selector", "element", "ref", "uid", "xpath") {
+		r.kind = steer // a box on a page
+	}
+	return r
 }
 
 // titleOf returns the title that is not an annotation. ParseTool falls back to
