@@ -90,11 +90,16 @@ func environ(configured map[string]string) []string {
 // write carries queued lines to the child until it is to end.
 func (p *process) write(stdin *os.File) {
 	defer stdin.Close()
+	var buf []byte
 	for {
 		select {
 		case line := <-p.in:
-			if _, err := stdin.Write(append(rpc.OneLine(line), '\n')); err != nil {
+			buf = append(append(buf[:0], rpc.OneLine(line)...), '\n')
+			if _, err := stdin.Write(buf); err != nil {
 				return // it no longer reads; run sees its end
+			}
+			if cap(buf) > 256<<10 {
+				buf = nil // a rare large message must not stay in memory
 			}
 		case <-p.quit:
 			return

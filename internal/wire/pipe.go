@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -114,7 +115,7 @@ func (p *pipe) write(msg []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_ = p.conn.SetWriteDeadline(deadline(p.opts.Write))
-	if _, err := p.conn.Write(append(rpc.OneLine(msg), '\n')); err != nil {
+	if _, err := p.conn.Write(append(slices.Clip(rpc.OneLine(msg)), '\n')); err != nil { // others may hold msg too
 		_ = p.conn.Close() // ends the reading too
 	}
 }
@@ -148,6 +149,8 @@ func (p *pipe) message(ctx context.Context, line []byte) {
 	switch server := p.gateway.Servers()[p.server]; {
 	case m.Kind != rpc.Request, m.Method == "initialize":
 		p.call(ctx, m, s)
+	case m.Method == "subscriptions/listen": // ends with the pipe, which does not wait for it
+		go p.call(ctx, m, s)
 	case server != nil && server.Command != "":
 		if a := p.begin(ctx, m, s); a != nil {
 			p.calls.Go(func() { p.deliver(m, s, a) })
@@ -254,6 +257,7 @@ func (p *pipe) stream(a *pending, s *gateway.Session) error {
 		it, err := stream.Next(a.ctx)
 		switch {
 		case errors.Is(err, io.EOF) && last != "" && s.Era == upstream.EraLegacy:
+			pause(a.ctx)
 			again, err := p.gateway.Listen(a.ctx, s, last)
 			if err != nil {
 				return err
@@ -311,9 +315,14 @@ func (p *pipe) listen(ctx context.Context, s *gateway.Session) {
 				p.write(it.Msg)
 			}
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(listenAgain):
-		}
+		pause(ctx)
+	}
+}
+
+// pause waits before a lost stream is opened again.
+func pause(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(listenAgain):
 	}
 }

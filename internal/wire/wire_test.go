@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -423,5 +424,27 @@ func TestPipe_modern(t *testing.T) {
 	case <-gone:
 	case <-time.After(5 * time.Second):
 		t.Error("the server was not told")
+	}
+}
+
+// TestPipe_ends checks that a client that closes its end gets the answers it
+// waits for, and that a subscription does not keep the pipe open.
+func TestPipe_ends(t *testing.T) {
+	g := start(t, wire.Options{}, command(t, "pipe", upstream.ServerOptions{}))
+	c := dialPipe(t, servePipes(t, g), "pipe", false)
+	fmt.Fprintln(c.conn, `{"jsonrpc":"2.0","id":"sub","method":"subscriptions/listen","params":{`+meta+`}}`)
+	if line, err := c.r.ReadString('\n'); err != nil || !strings.Contains(line, "acknowledged") {
+		t.Fatalf("got %q %v", line, err)
+	}
+	fmt.Fprintln(c.conn, modernCall("pid"))
+	if err := c.conn.(*net.UnixConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(c.r)
+	if err != nil || !strings.Contains(string(rest), `"id":"c-1"`) {
+		t.Errorf("got %q %v", rest, err)
 	}
 }
