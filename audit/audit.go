@@ -19,6 +19,7 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/annotary/annotary"
@@ -194,7 +195,7 @@ func (e Entry) Encode() ([]byte, error) {
 }
 
 func (e *Entry) hide(pointer string) {
-	e.Hidden = append(e.Hidden[:len(e.Hidden):len(e.Hidden)], pointer)
+	e.Hidden = append(slices.Clip(e.Hidden), pointer)
 }
 
 // Decode reads an entry. Fields it does not know are skipped: a newer gateway

@@ -27,6 +27,13 @@ func Postgres(t testing.TB) string {
 	d.start(syscall.SIGINT, filepath.Join(d.dir, ".s.PGSQL.5432"), postgres, "-D", d.data, "-k", d.dir, "-h", "",
 		"-c", "fsync=off", "-c", "autovacuum=off", "-c", "wal_level=minimal", "-c", "max_wal_senders=0",
 		"-c", "checkpoint_timeout=1d", "-c", "log_min_messages=fatal")
+	// The socket is there before the server answers queries.
+	ready := Program(t, "pg_isready", debian)
+	for deadline := time.Now().Add(time.Minute); d.command(ready, "-q", "-h", d.dir, "-U", "postgres").Run() != nil; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("postgres does not become ready")
+		}
+	}
 	return d.dir
 }
 
