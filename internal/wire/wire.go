@@ -131,7 +131,7 @@ const prefix = "/mcp/s/"
 // ServeHTTP serves one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !h.guard.allows(r) {
-		http.Error(w, "this host or origin is not served", http.StatusForbidden)
+		http.Error(w, "this host or origin is not served; the configuration may allow it under hosts or origins", http.StatusForbidden)
 		return
 	}
 	server, ok := strings.CutPrefix(r.URL.Path, prefix)
