@@ -76,6 +76,9 @@ func runServe(ctx context.Context, o *serveOptions) error {
 	if err != nil {
 		return annotary.E(annotary.CodeConnect, "cannot listen on "+address, err).WithHint("is a gateway running already?")
 	}
+	if at, ok := l.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+		d.log.Warn("other machines can reach this address, and nobody is asked who they are", "listen", address)
+	}
 	if err := d.printAddresses(o, l.Addr()); err != nil {
 		return err
 	}
