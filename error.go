@@ -23,6 +23,7 @@ const (
 	CodePolicy        Code = "policy"            // a policy of the operator's
 	CodePolicyError   Code = "policy_error"      // a policy could not be evaluated
 	CodeUnknownTool   Code = "unknown_tool"      // no such tool, or not for this caller
+	CodeScope         Code = "scope_filtered"    // the caller lacks a scope the tool wants
 	CodeUnknownMethod Code = "unknown_method"    // the operator did not name it
 	CodeDenied        Code = "denied"            // policy does not permit it
 	CodeApproval      Code = "approval_required" // a person must say yes first

@@ -104,13 +104,13 @@ func (g *Gateway) through(ctx context.Context, s *upstream.Server, call *Call) (
 // forwarded while its entry is being written, and its result waits for it.
 func (g *Gateway) judged(ctx context.Context, m *matter) (*upstream.Answer, error) {
 	if err := m.resolve(ctx); err != nil {
-		return m.fault(err)
+		return nil, err
 	}
 	m.decide()
 	durable, overlap := m.record(ctx), m.mayOverlap()
 	if m.decision.Effect != annotary.Allow || !overlap {
 		if err := durable(); err != nil {
-			return m.fault(err)
+			return m.unrecorded(err)
 		}
 	}
 	if m.decision.Effect != annotary.Allow {
@@ -123,7 +123,7 @@ func (g *Gateway) judged(ctx context.Context, m *matter) (*upstream.Answer, erro
 			if err == nil {
 				answer.Close()
 			}
-			return m.fault(lost)
+			return m.unrecorded(lost)
 		}
 	}
 	return m.follow(answer, err)

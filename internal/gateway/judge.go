@@ -67,10 +67,14 @@ type matter struct {
 	action policy.Action
 	began  time.Time
 
-	tool     *catalog.Tool // nil for what is no tool
+	tool     *catalog.Tool     // nil for what is no tool
+	see      annotary.Decision // whether the caller may know of the tool
 	hints    annotary.Hints
+	narrowed string // why the arguments only read, where a rule says that they do
 	target   *policy.Target
 	decision annotary.Decision
+	told     annotary.Code // what a caller who is refused hears
+	fault    *rpc.Fault    // the answer to who must take the target for absent
 	entry    audit.Entry
 }
 
@@ -89,7 +93,8 @@ func (j *Judge) open(s *upstream.Server, call *Call) *matter {
 }
 
 // resolve finds out what the call is about: which tool, and what holds of it for
-// these arguments.
+// these arguments. A call about nothing, or nothing the caller may know of, is
+// refused here; an error says that a server could not be asked.
 func (m *matter) resolve(ctx context.Context) error {
 	msg := &m.call.Message
 	m.entry = audit.Entry{
@@ -97,29 +102,51 @@ func (m *matter) resolve(ctx context.Context) error {
 	}
 	m.entry.SetPrincipal(&m.call.Principal)
 	if m.action != policy.Call {
-		return m.resolveOther(msg)
+		m.resolveOther(msg)
+		return nil
 	}
 	name, _ := msg.Target()
 	tool, err := m.judge.tool(ctx, m.server, name)
 	if err != nil {
 		return err
 	}
-	if tool == nil || !m.judge.sees(&m.call.Principal, tool) {
-		return unknownTool(name)
-	}
-	if err := m.digestArguments(msg.Arguments()); err != nil {
+	m.entry.Tool = name[:min(len(name), maxName)]
+	if m.see = m.judge.see(&m.call.Principal, tool); m.see.Effect != annotary.Allow {
+		m.refuse(annotary.CodeUnknownTool, m.see)
+		m.fault = &rpc.Fault{Code: rpc.CodeInvalidParams, Message: "unknown tool: " + name, Data: reasonData(m.told)}
+	} else if err := m.digestArguments(msg.Arguments()); err != nil {
 		return err
 	}
-	m.tool = tool
-	m.hints, m.target, _ = tool.For(msg.Arguments())
+	if tool != nil {
+		m.about(tool)
+	}
+	return nil
+}
+
+// about takes in what holds of the tool. Only arguments that everybody reads
+// alike, of a caller who may know of the tool, can say that the call only reads.
+func (m *matter) about(tool *catalog.Tool) {
+	m.tool, m.hints = tool, tool.Hints
+	if m.told == "" {
+		m.hints, m.target, m.narrowed = tool.For(m.call.Message.Arguments())
+	}
 	m.entry.SetTool(&tool.Tool, &m.hints)
 	m.entry.Definition = tool.Digest.String()
-	return nil
+}
+
+// maxName is as much as is recorded of a name that the caller made up.
+const maxName = 4096
+
+// refuse decides the matter before policies are asked about the call.
+func (m *matter) refuse(told annotary.Code, d annotary.Decision) { m.told, m.decision = told, d }
+
+func refusing(code annotary.Code, text string) annotary.Decision {
+	return annotary.Decision{Reasons: []annotary.Reason{{Code: code, Text: text}}}
 }
 
 // resolveOther prepares what is no tool. The protocol calls resources, prompts
 // and completions reads; of a method we do not know nothing is known.
-func (m *matter) resolveOther(msg *rpc.Message) error {
+func (m *matter) resolveOther(msg *rpc.Message) {
 	kinds := map[policy.Action]policy.Kind{policy.Read: policy.Resource, policy.Prompt: policy.PromptOf, policy.Complete: policy.PromptOf}
 	kind, ok := kinds[m.action]
 	name, _ := msg.Target()
@@ -131,13 +158,13 @@ func (m *matter) resolveOther(msg *rpc.Message) error {
 	} else {
 		kind, name = policy.Method, msg.Method
 		if !m.judge.passes(m.server.Name, msg.Method) {
-			return &rpc.Fault{Code: rpc.CodeMethodNotFound, Message: "this method is not let through", Data: reasonData(annotary.CodeUnknownMethod)}
+			m.refuse(annotary.CodeUnknownMethod, refusing(annotary.CodeUnknownMethod, "the operator did not name this method"))
+			m.fault = &rpc.Fault{Code: rpc.CodeMethodNotFound, Message: "this method is not let through", Data: reasonData(m.told)}
 		}
 	}
 	stance := m.judge.Stances[m.server.Name]
 	m.target = policy.NewTarget(policy.About{Kind: kind, Server: m.server.Name, Name: name, Hints: m.hints, Believed: stance.Believe})
-	m.entry.Tool, m.entry.Class = name, m.hints.Class().String()
-	return nil
+	m.entry.Tool, m.entry.Class = name[:min(len(name), maxName)], m.hints.Class().String()
 }
 
 // digestArguments puts what was asked into the entry, as a digest. Arguments
@@ -147,7 +174,8 @@ func (m *matter) digestArguments(args []byte) error {
 		return nil
 	}
 	if err := strict.Unambiguous(args); err != nil {
-		return annotary.E(annotary.CodeAmbiguous, err.Error(), err)
+		m.refuse(annotary.CodeAmbiguous, refusing(annotary.CodeAmbiguous, err.Error()))
+		return nil
 	}
 	sum, err := strict.Sum(args)
 	m.entry.ArgumentsDigest = sum.String()
@@ -159,27 +187,50 @@ func (j *Judge) passes(server, method string) bool {
 	return slices.ContainsFunc(j.Methods[server], func(p string) bool { return catalog.Match(p, method) })
 }
 
-// sees reports whether the principal may know of the tool: it has the scopes and
-// no policy hides it.
-func (j *Judge) sees(who *annotary.Principal, t *catalog.Tool) bool {
+// see says whether the principal may know of the tool: it exists, the principal
+// has the scopes, and no policy hides it.
+func (j *Judge) see(who *annotary.Principal, t *catalog.Tool) annotary.Decision {
+	if t == nil {
+		return refusing(annotary.CodeUnknownTool, "the server has no tool of this name")
+	}
 	for _, scope := range t.Scopes {
 		if !slices.Contains(who.Scopes, scope) {
-			return false
+			d := refusing(annotary.CodeScope, "the caller lacks the scope "+scope)
+			d.Reasons[0].Hint = "give the caller the scope " + scope
+			return d
 		}
 	}
-	return j.Policies.See(policy.NewSubject(who), t.Target()).Effect == annotary.Allow
+	return j.Policies.See(policy.NewSubject(who), t.Target())
 }
 
-// decide puts the matter to the policies.
+// decide puts the matter to the policies, unless it is refused already.
 func (m *matter) decide() {
-	m.decision = m.judge.Policies.Decide(&policy.Request{
-		Action: m.action, Who: policy.NewSubject(&m.call.Principal), Target: m.target,
-		Arguments: m.call.Message.Arguments(), Seen: annotary.CleanLabel(), Now: m.began,
-	})
+	if m.told == "" {
+		m.decision = m.judge.Policies.Decide(&policy.Request{
+			Action: m.action, Who: policy.NewSubject(&m.call.Principal), Target: m.target,
+			Arguments: m.call.Message.Arguments(), Seen: annotary.CleanLabel(), Now: m.began,
+		})
+		m.told = toldOf(m.decision.Effect)
+	}
 	m.entry.SetDecision(m.decision)
 	m.entry.Severity = audit.SeverityOf(&m.hints, m.decision.Effect)
+	if m.tool == nil && m.action == policy.Call { // what is not there harms nobody
+		m.entry.Severity = audit.Low
+	}
 	if m.judge.Policies != nil {
 		m.entry.Policy = m.judge.Policies.Digest().String()
+	}
+}
+
+// toldOf is the code of a decision for who must not learn its reasons.
+func toldOf(e annotary.Effect) annotary.Code {
+	switch e {
+	case annotary.Allow:
+		return ""
+	case annotary.Ask:
+		return annotary.CodeApproval
+	default:
+		return annotary.CodeDenied
 	}
 }
 

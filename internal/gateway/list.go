@@ -36,7 +36,7 @@ func (j *Judge) showList(call *Call, answer []byte) ([]byte, error) {
 	shown := []byte{'['}
 	for _, d := range defs {
 		t := known.Tool(d.Name)
-		if t == nil || (!t.ModelVisible && !apps) || !j.sees(&call.Principal, t) {
+		if t == nil || (!t.ModelVisible && !apps) || j.see(&call.Principal, t).Effect != annotary.Allow {
 			continue
 		}
 		if len(shown) > 1 {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,41 +15,36 @@ import (
 // MetaDecision is the _meta key under which a refusal says why, for programs.
 const MetaDecision = "dev.annotary/decision"
 
-// unknownTool is what absent and hidden tools are called alike: who may not see
-// a tool must not learn that it exists.
-func unknownTool(name string) error {
-	return &rpc.Fault{Code: rpc.CodeInvalidParams, Message: "unknown tool: " + name, Data: reasonData(annotary.CodeUnknownTool)}
-}
-
 func reasonData(code annotary.Code) []byte {
 	return slices.Concat([]byte(`{"code":`), strict.Quote(string(code)), []byte(`}`))
 }
 
-// fault answers a call that could not even be judged. What is not for the client
-// to know stays an error for the edge to put into words.
-func (m *matter) fault(err error) (*upstream.Answer, error) {
-	if f, ok := errors.AsType[*rpc.Fault](err); ok {
-		return &upstream.Answer{Status: http.StatusOK, Body: f.Answer(m.call.Message.ID())}, nil
-	}
-	switch code := annotary.CodeOf(err); code {
-	case annotary.CodeStore, annotary.CodeAmbiguous:
-		m.decision = annotary.Decision{Reasons: []annotary.Reason{{Code: code, Text: err.Error()}}}
-		return m.refusal(), nil
-	default:
+// unrecorded answers a call whose entry could not be written. What is not for
+// the client to know stays an error for the edge to put into words.
+func (m *matter) unrecorded(err error) (*upstream.Answer, error) {
+	if annotary.CodeOf(err) != annotary.CodeStore {
 		return nil, err
 	}
+	m.refuse(annotary.CodeStore, refusing(annotary.CodeStore, err.Error()))
+	m.fault = nil
+	return m.refusal(), nil
+}
+
+// sentences are what a model reads of each refusal.
+var sentences = map[annotary.Code]string{
+	annotary.CodeDenied:    "This call is not permitted. Do not try it again in another way; tell the user.",
+	annotary.CodeApproval:  "A person must approve this call first, and this gateway has no way to ask yet. Tell the user what you wanted to do and why.",
+	annotary.CodeAmbiguous: "This call did not happen.",
+	annotary.CodeStore:     "This call did not happen.",
 }
 
 // refusal answers a call that does not happen with a result the model can act
 // on: an error of the tool, not of the protocol, that says what would help and
-// gives nothing away.
+// gives nothing away. Absent and hidden tools are answered alike, as the protocol
+// answers what does not exist.
 func (m *matter) refusal() *upstream.Answer {
-	code, text := annotary.CodeDenied, "This call is not permitted. Do not try it again in another way; tell the user."
-	if r := m.decision.Reasons; len(r) == 1 && (r[0].Code == annotary.CodeStore || r[0].Code == annotary.CodeAmbiguous) {
-		code, text = r[0].Code, "This call did not happen."
-	}
-	if m.decision.Effect == annotary.Ask {
-		code, text = annotary.CodeApproval, "A person must approve this call first, and this gateway has no way to ask yet. Tell the user what you wanted to do and why."
+	if m.fault != nil {
+		return &upstream.Answer{Status: http.StatusOK, Body: m.fault.Answer(m.call.Message.ID())}
 	}
 	type reason struct {
 		Code annotary.Code `json:"code"`
@@ -61,8 +55,8 @@ func (m *matter) refusal() *upstream.Answer {
 		Code    annotary.Code `json:"code"`
 		Call    string        `json:"call"`
 		Reasons []reason      `json:"reasons"`
-	}{Code: code, Call: m.entry.Call}
-	lines := []string{string(code) + ": " + text}
+	}{Code: m.told, Call: m.entry.Call}
+	lines := []string{string(m.told) + ": " + sentences[m.told]}
 	for _, r := range m.decision.Reasons {
 		about.Reasons = append(about.Reasons, reason{r.Code, r.Rule, r.Hint})
 		lines = append(lines, "- "+r.Text)

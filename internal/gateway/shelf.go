@@ -18,6 +18,7 @@ type shelf struct {
 	order  []string
 	server *catalog.Server
 	asked  time.Time // when the server was last asked
+	whole  bool      // it told all its tools; a list on its way to a client is one page
 }
 
 // askAgain is how long a server is not asked again for a tool that it did not
@@ -86,14 +87,33 @@ func (j *Judge) tool(ctx context.Context, server *upstream.Server, name string) 
 	if time.Since(s.asked) < askAgain {
 		return nil, nil
 	}
+	made, err := s.ask(ctx, server, j.Stances[server.Name])
+	if err != nil {
+		return nil, err
+	}
+	return made.Tool(name), nil
+}
+
+// tools returns all tools of a server that are known, and asks it if none is.
+func (j *Judge) tools(ctx context.Context, server *upstream.Server) ([]*catalog.Tool, error) {
+	s := j.shelf(server.Name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.whole {
+		if _, err := s.ask(ctx, server, j.Stances[server.Name]); err != nil {
+			return nil, err
+		}
+	}
+	return s.server.Tools, nil
+}
+
+// ask has the server list all its tools.
+func (s *shelf) ask(ctx context.Context, server *upstream.Server, stance catalog.Stance) (*catalog.Server, error) {
 	s.asked = time.Now()
 	listing, err := upstream.List(ctx, server.Target, upstream.Options{})
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.learn(server.Name, listing.Tools, j.Stances[server.Name])
-	if err != nil {
-		return nil, err
-	}
-	return made.Tool(name), nil
+	s.whole = true
+	return s.learn(server.Name, listing.Tools, stance)
 }
