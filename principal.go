@@ -3,6 +3,9 @@ package annotary
 // DefaultTenant is the tenant of an installation that has only one.
 const DefaultTenant = "default"
 
+// LocalSubject is the subject of whoever calls a gateway that serves one user.
+const LocalSubject = "local"
+
 // A Principal is whom a call is made for, as identified at the edge.
 type Principal struct {
 	Tenant  string // the unit of isolation

@@ -62,10 +62,16 @@ func defaultData() (string, error) {
 
 func (h home) path(name string) string { return filepath.Join(h.dir, name) }
 
-// socket is the address of the gateway. The kernel allows about a hundred
+// The sockets of the gateway.
+const (
+	pipesSocket    = "gateway.sock"  // annotary stdio
+	operatorSocket = "operator.sock" // commands that look at it or change it
+)
+
+// socket is the address of a socket. The kernel allows about a hundred
 // characters; a longer path is reached through an open folder.
-func (h home) socket() (addr string, done func(), err error) {
-	path := h.path("gateway.sock")
+func (h home) socket(name string) (addr string, done func(), err error) {
+	path := h.path(name)
 	if len(path) < 100 {
 		return path, func() {}, nil
 	}
@@ -73,11 +79,11 @@ func (h home) socket() (addr string, done func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return fmt.Sprintf("/proc/self/fd/%d/gateway.sock", dir.Fd()), func() { _ = dir.Close() }, nil
+	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), name), func() { _ = dir.Close() }, nil
 }
 
-func (h home) dial() (net.Conn, error) {
-	addr, done, err := h.socket()
+func (h home) dial(name string) (net.Conn, error) {
+	addr, done, err := h.socket(name)
 	if err != nil {
 		return nil, err
 	}
@@ -88,30 +94,44 @@ func (h home) dial() (net.Conn, error) {
 // listen makes this process the user's one gateway. It fails with errTaken if
 // another is, and still is when patience is over: one that was killed a moment
 // ago may still hold the lock while the system clears up after it.
-func (h home) listen(patience time.Duration) (net.Listener, error) {
+func (h home) listen(patience time.Duration) (pipes, operator net.Listener, err error) {
 	lock, err := lockFile(h.path("gateway.lock"), false)
 	for until := time.Now().Add(patience); errors.Is(err, errTaken) && time.Now().Before(until); {
 		time.Sleep(10 * time.Millisecond)
 		lock, err = lockFile(h.path("gateway.lock"), false)
 	}
 	if err != nil {
+		return nil, nil, err
+	}
+	if operator, err = h.listenOn(operatorSocket); err != nil {
+		_ = lock.Close()
+		return nil, nil, err
+	}
+	if pipes, err = h.listenOn(pipesSocket); err != nil {
+		_ = operator.Close()
+		_ = lock.Close()
+		return nil, nil, err
+	}
+	return &homeListener{pipes, lock}, operator, nil
+}
+
+// listenOn listens on a socket that only the user may open. Whoever listened
+// there before is gone: we hold the lock.
+func (h home) listenOn(name string) (net.Listener, error) {
+	if err := os.Remove(h.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	addr, done, err := h.socket()
+	addr, done, err := h.socket(name)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if err := os.Remove(h.path("gateway.sock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
 	l, err := net.Listen("unix", addr)
 	if err != nil {
-		_ = lock.Close()
 		return nil, err
 	}
 	l.(*net.UnixListener).SetUnlinkOnClose(false) // the path may be gone or another's by then
-	return &homeListener{l, lock}, os.Chmod(h.path("gateway.sock"), 0o600)
+	return l, os.Chmod(h.path(name), 0o600)
 }
 
 // homeListener holds the lock for as long as it listens.
@@ -130,7 +150,7 @@ func (l *homeListener) Close() error {
 // dialOrStart connects to the gateway. If none runs it starts one; of many who
 // find none at the same time, one starts it and the others wait.
 func (h home) dialOrStart(ctx context.Context, configPath string) (net.Conn, error) {
-	if conn, err := h.dial(); err == nil {
+	if conn, err := h.dial(pipesSocket); err == nil {
 		return conn, nil
 	}
 	lock, err := lockFile(h.path("start.lock"), true)
@@ -138,14 +158,14 @@ func (h home) dialOrStart(ctx context.Context, configPath string) (net.Conn, err
 		return nil, err
 	}
 	defer lock.Close()
-	if conn, err := h.dial(); err == nil { // somebody else started it
+	if conn, err := h.dial(pipesSocket); err == nil { // somebody else started it
 		return conn, nil
 	}
 	if err := h.start(configPath); err != nil {
 		return nil, err
 	}
 	for until := time.Now().Add(startWithin); ; {
-		conn, err := h.dial()
+		conn, err := h.dial(pipesSocket)
 		if err == nil || time.Now().After(until) {
 			return conn, err
 		}

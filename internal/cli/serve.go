@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/api"
 	"github.com/annotary/annotary/internal/config"
 	"github.com/annotary/annotary/internal/gateway"
 	"github.com/annotary/annotary/internal/wire"
@@ -68,6 +69,9 @@ func runServe(ctx context.Context, o *serveOptions) error {
 	if o.background {
 		return d.serveInBackground(ctx)
 	}
+	if err := d.serveLocally(ctx); err != nil {
+		return err
+	}
 	address := d.config().Listen
 	if o.listen != "" {
 		address = o.listen
@@ -82,47 +86,75 @@ func runServe(ctx context.Context, o *serveOptions) error {
 	if err := d.printAddresses(o, l.Addr()); err != nil {
 		return err
 	}
-	pipes, err := d.listenPipes(0)
-	if err != nil && !errors.Is(err, errTaken) {
-		return err
-	}
-	if err != nil {
-		d.log.Warn("pipes of annotary stdio go to the other gateway that is running", "data", d.config().Data)
-	} else {
-		context.AfterFunc(ctx, func() { _ = pipes.Close() })
-		go d.servePipes(ctx, pipes)
-	}
 	return d.serve(ctx, l)
 }
 
-// listenPipes makes this the gateway that annotary stdio finds.
-func (d *daemon) listenPipes(patience time.Duration) (net.Listener, error) {
+// serveLocally makes this the gateway that annotary stdio and the commands of
+// the operator find, unless another one is.
+func (d *daemon) serveLocally(ctx context.Context) error {
+	pipes, err := d.listenLocally(ctx, 0)
+	if errors.Is(err, errTaken) {
+		d.log.Warn("pipes of annotary stdio and commands go to the other gateway that is running", "data", d.config().Data)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	go func() {
+		if err := d.handler.ServePipes(ctx, pipes); err != nil {
+			d.log.Error("the gateway no longer takes pipes", "error", err)
+		}
+	}()
+	return nil
+}
+
+// listenLocally listens in the data folder until the context ends, and answers
+// the operator.
+func (d *daemon) listenLocally(ctx context.Context, patience time.Duration) (net.Listener, error) {
 	home, err := openHome(d.config())
 	if err != nil {
 		return nil, err
 	}
-	return home.listen(patience)
+	pipes, operator, err := home.listen(patience)
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, func() { _ = pipes.Close() })
+	go func() {
+		if err := api.Serve(ctx, operator, d.operatorOptions()); err != nil {
+			d.log.Error("the gateway no longer answers commands", "error", err)
+		}
+	}()
+	return pipes, nil
 }
 
-func (d *daemon) servePipes(ctx context.Context, l net.Listener) {
-	if err := d.handler.ServePipes(ctx, l); err != nil {
-		d.log.Error("the gateway no longer takes pipes", "error", err)
+// operatorOptions are what the operator's channel reaches.
+func (d *daemon) operatorOptions() api.Options {
+	return api.Options{
+		Gateway: d.gateway, Reload: d.reload, Version: version(), Config: d.path,
+		Log: func() api.Log {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if d.ledger == nil {
+				return nil
+			}
+			return d.ledger.log
+		},
 	}
 }
 
 // serveInBackground serves pipes only, for as long as somebody has one open. A
 // second gateway that finds a first has nothing to do.
 func (d *daemon) serveInBackground(ctx context.Context) error {
-	l, err := d.listenPipes(startWithin / 2)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l, err := d.listenLocally(ctx, startWithin/2)
 	if errors.Is(err, errTaken) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	context.AfterFunc(ctx, func() { _ = l.Close() })
 	go func() {
 		d.awaitUnused(ctx)
 		cancel()

@@ -89,7 +89,7 @@ func setDefault[T comparable](v *T, to T) {
 }
 
 // local is the principal of a gateway that serves one user only.
-var local = annotary.Principal{Tenant: annotary.DefaultTenant, Subject: "local"}
+var local = annotary.Principal{Tenant: annotary.DefaultTenant, Subject: annotary.LocalSubject}
 
 // A Handler serves MCP over HTTP.
 type Handler struct {

@@ -1,0 +1,141 @@
+// Package api is the operator's channel: how commands look at and change a
+// running gateway. It speaks JSON over HTTP on a unix socket that only the user
+// who runs the gateway may use ([Listen]), never on the listener of MCP clients:
+// what it says, callers must not learn.
+//
+// [Handler] answers and [Client] asks. docs/openapi/v1.yaml describes both and is
+// held against the table of routes by a test.
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/gateway"
+	"github.com/annotary/annotary/internal/strict"
+)
+
+// maxBody bounds what a request may carry.
+const maxBody = 1 << 20
+
+// A Log is read from pack to pack, in order.
+type Log interface {
+	Read(ctx context.Context, from uint64, each func(pack uint64, lines [][]byte) error) error
+	Extent(ctx context.Context) (first, last, bytes uint64, err error)
+}
+
+// Options say what the channel reaches.
+type Options struct {
+	Gateway *gateway.Gateway
+	// Log returns the log, nil while nothing is recorded.
+	Log func() Log
+	// Reload reads the configuration again.
+	Reload func() error
+	// Version and Config are what status tells.
+	Version, Config string
+}
+
+// server answers the requests.
+type server struct{ Options }
+
+// A route is one thing that can be asked.
+type route struct {
+	method, path string
+	query        []string // the parameters it takes; others are refused
+	answer       func(*server, http.ResponseWriter, *http.Request) error
+}
+
+var routes = []route{
+	{"GET", "/v1/status", nil, (*server).status},
+	{"GET", "/v1/tools", append([]string{"server"}, callerParams...), (*server).tools},
+	{"POST", "/v1/why", nil, (*server).why},
+	{"GET", "/v1/audit", filterParams, (*server).audit},
+	{"POST", "/v1/reload", nil, (*server).reload},
+}
+
+// Handler answers the operator.
+func Handler(o Options) http.Handler {
+	s := &server{o}
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) {
+			err := r.check(req)
+			if err == nil {
+				err = r.answer(s, w, req)
+			}
+			if err != nil {
+				writeError(w, err)
+			}
+		})
+	}
+	return mux
+}
+
+// check refuses parameters that nobody reads: a filter that is misspelt must not
+// pass for one that matches everything.
+func (r *route) check(req *http.Request) error {
+	for name := range req.URL.Query() {
+		if !slices.Contains(r.query, name) {
+			return annotary.E(annotary.CodeInvalid, "there is no parameter "+name, nil)
+		}
+	}
+	return nil
+}
+
+// readBody reads a request's JSON into v.
+func readBody(w http.ResponseWriter, r *http.Request, v any) error {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err == nil {
+		err = strict.Check(raw, strict.Limits{Bytes: maxBody, Depth: 64})
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, v)
+	}
+	if err != nil {
+		return annotary.E(annotary.CodeInvalid, "the request cannot be read: "+err.Error(), err)
+	}
+	return nil
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	return json.NewEncoder(w).Encode(v)
+}
+
+// A Failure is the answer to what could not be done.
+type Failure struct {
+	Code    annotary.Code `json:"code"`
+	Message string        `json:"message"`
+	Hint    string        `json:"hint,omitempty"`
+}
+
+func writeError(w http.ResponseWriter, err error) {
+	f := Failure{Code: annotary.CodeOf(err), Message: err.Error()}
+	if e, ok := errors.AsType[*annotary.Error](err); ok {
+		f.Hint = e.Hint
+	}
+	_ = writeJSON(w, statusOf(f.Code), f) // whoever asked is gone if this fails
+}
+
+func statusOf(c annotary.Code) int {
+	switch c {
+	case annotary.CodeInvalid:
+		return http.StatusBadRequest
+	case gateway.CodeUnknownServer:
+		return http.StatusNotFound
+	case annotary.CodeConfig, gateway.CodeUnjudged:
+		return http.StatusConflict
+	case annotary.CodeConnect:
+		return http.StatusBadGateway
+	case annotary.CodeStore:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusInternalServerError
+	}
+}

@@ -1,0 +1,99 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/audit"
+)
+
+// A Client asks a running gateway.
+type Client struct{ http http.Client }
+
+// NewClient makes a client that reaches the gateway by dial.
+func NewClient(dial func() (net.Conn, error)) *Client {
+	return &Client{http.Client{Transport: &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return dial() },
+	}}}
+}
+
+// Close lets the gateway go.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Why says what would become of a call.
+func (c *Client) Why(ctx context.Context, q WhyRequest) (WhyAnswer, error) {
+	var a WhyAnswer
+	return a, c.get(ctx, "POST", "/v1/why", q, &a)
+}
+
+// Reload has the gateway read its configuration again.
+func (c *Client) Reload(ctx context.Context) error {
+	return c.get(ctx, "POST", "/v1/reload", struct{}{}, &struct{}{})
+}
+
+// Audit calls each for every entry that is meant, as it stands in the log.
+func (c *Client) Audit(ctx context.Context, f Filter, each func(line []byte) error) error {
+	res, err := c.do(ctx, "GET", "/v1/audit?"+f.query().Encode(), nil)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, audit.MaxBytes+2)
+	for lines.Scan() {
+		if err := each(lines.Bytes()); err != nil {
+			return err
+		}
+	}
+	if lines.Err() != nil {
+		return annotary.E(annotary.CodeConnect, "the gateway stopped before the log was read to its end", lines.Err()).
+			WithHint("ask again")
+	}
+	return nil
+}
+
+// get asks and reads the answer into v.
+func (c *Client) get(ctx context.Context, method, path string, body, v any) error {
+	res, err := c.do(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	return json.NewDecoder(res.Body).Decode(v)
+}
+
+// do asks, and returns what the gateway says went wrong as an error.
+func (c *Client) do(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	var raw []byte
+	if body != nil {
+		var err error
+		if raw, err = json.Marshal(body); err != nil {
+			return nil, annotary.E(annotary.CodeInvalid, "the question cannot be written: "+err.Error(), err).
+				WithHint("arguments are a JSON object")
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://gateway"+path, bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, annotary.E(annotary.CodeConnect, "no gateway is running here", err).
+			WithHint("start one with 'annotary serve', with the same configuration")
+	}
+	if res.StatusCode == http.StatusOK {
+		return res, nil
+	}
+	defer res.Body.Close()
+	var f Failure
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxBody)).Decode(&f); err != nil {
+		return nil, annotary.E(annotary.CodeInternal, "the gateway answered "+res.Status, err)
+	}
+	return nil, annotary.E(f.Code, f.Message, nil).WithHint(f.Hint)
+}
