@@ -11,14 +11,28 @@ import (
 // callTool is a small client of the legacy era: call-tool URL TOOL ARGUMENTS
 // opens a session, calls the tool and prints the answer as it came.
 func callTool() {
+	ask("usage: call-tool URL TOOL ARGUMENTS", "tools/call", `{"name":%q,"arguments":%s}`)
+}
+
+// callMethod does the same with any method: call-method URL METHOD PARAMS.
+func callMethod() {
+	ask("usage: call-method URL METHOD PARAMS", "", "%s%s")
+}
+
+// ask sends what the arguments say; without a method, the first of them is it.
+func ask(usage, method, params string) {
 	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: call-tool URL TOOL ARGUMENTS")
+		fmt.Fprintln(os.Stderr, usage)
 		os.Exit(2)
+	}
+	first := os.Args[2]
+	if method == "" {
+		method, first = first, ""
 	}
 	c := &legacyClient{url: os.Args[1]}
 	c.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 	c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	fmt.Println(c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, os.Args[2], os.Args[3])))
+	fmt.Println(c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":%q,"params":`+params+`}`, method, first, os.Args[3])))
 	os.Exit(0)
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -38,6 +39,15 @@ func notesServer() {
 		}
 	}
 	os.Exit(0)
+}
+
+// listNotes is a page of the tools. Where SCOPE names a scope, delete_note wants it.
+func listNotes(page int) string {
+	scope := os.Getenv("SCOPE")
+	if scope == "" {
+		return notesTools[page]
+	}
+	return strings.Replace(notesTools[page], `"name":"delete_note",`, fmt.Sprintf(`"name":"delete_note","_meta":{"dev.annotary/scopes":[%q]},`, scope), 1)
 }
 
 // notesTools are two pages: a careful tool, one that lies, and one that says
@@ -70,7 +80,7 @@ func answer(diary io.Writer, raw []byte) []byte {
 	case "initialize":
 		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"diary","version":"1"}}`
 	case "tools/list":
-		result = notesTools[min(len(m.Params.Cursor), 1)]
+		result = listNotes(min(len(m.Params.Cursor), 1))
 	default:
 		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown method"}}`, m.ID)
 	}

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 		"npx":         npx,
 		"notes-mcp":   notesServer,
 		"call-tool":   callTool,
+		"call-method": callMethod,
 		"fingerprint": fingerprint,
 	})
 }

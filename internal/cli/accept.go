@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +36,7 @@ func newAcceptCmd(s *Streams) *cobra.Command {
 			"that they or their definitions suggest and that nobody vouches for yet, and after\n" +
 			"your yes writes them into the configuration as your own word. Comments and\n" +
 			"everything else in the file stay as they are. What contradicts itself is not\n" +
-			"proposed. No tool is called. A running gateway reads the file again on SIGHUP.",
+			"proposed. No tool is called. A running gateway is asked to read the file again.",
 		Example: "  annotary accept --class read --dry-run\n" +
 			"  annotary accept 'notes/list_*' --yes",
 		Args: usageArgs(cobra.MaximumNArgs(1)),
@@ -66,7 +65,7 @@ type proposal struct {
 }
 
 func runAccept(ctx context.Context, o *acceptOptions) error {
-	path, c, err := o.load()
+	path, c, err := loadConfig(o.config)
 	if err != nil {
 		return err
 	}
@@ -84,22 +83,31 @@ func runAccept(ctx context.Context, o *acceptOptions) error {
 	if ok, err := o.confirm(len(found), path); err != nil || !ok {
 		return err
 	}
-	return write(path, found)
+	if err := write(path, found); err != nil {
+		return err
+	}
+	return o.tellGateway(ctx, path)
 }
 
-func (o *acceptOptions) load() (string, *config.Config, error) {
-	path := o.config
-	if path == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			return "", nil, err
-		}
-		if path, err = config.Find(dir); err != nil {
-			return "", nil, err
-		}
+// tellGateway has a running gateway read what was written. The file is written
+// whether one runs or not.
+func (o *acceptOptions) tellGateway(ctx context.Context, path string) error {
+	operator, err := operatorOf(path)
+	if err != nil {
+		return err
 	}
-	c, err := config.Load(path)
-	return path, c, err
+	defer operator.Close()
+	switch err := operator.Reload(ctx); annotary.CodeOf(err) {
+	case "":
+		_, err = fmt.Fprintln(o.streams.Err, "written; the running gateway has read it")
+		return err
+	case annotary.CodeConnect:
+		_, err = fmt.Fprintln(o.streams.Err, "written; no gateway is running, the next one reads it when it starts")
+		return err
+	default:
+		return annotary.E(annotary.CodeConfig, "written, but the running gateway did not take it: "+err.Error(), err).
+			WithHint("it goes on with what it had; mend the configuration and send it SIGHUP")
+	}
 }
 
 // collect asks the servers that are meant and gathers what they propose.

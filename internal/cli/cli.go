@@ -96,6 +96,8 @@ func newRootCmd(s *Streams) *cobra.Command {
 	root.AddCommand(newServeCmd(s))
 	root.AddCommand(newAcceptCmd(s))
 	root.AddCommand(newPolicyCmd(s))
+	root.AddCommand(newWhyCmd(s))
+	root.AddCommand(newAuditCmd(s))
 	root.AddCommand(newStdioCmd(s))
 	root.AddCommand(newVersionCmd(s))
 	addGroups(root)

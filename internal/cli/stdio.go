@@ -74,7 +74,9 @@ func runStdio(ctx context.Context, o *stdioOptions) error {
 
 // loadConfig reads the configuration at path, or the one found where no path is
 // given, and returns where it was.
-func loadConfig(path string) (string, *config.Config, error) {
+func loadConfig(path string) (string, *config.Config, error) { return loadBy(config.Load, path) }
+
+func loadBy(load func(string) (*config.Config, error), path string) (string, *config.Config, error) {
 	if path == "" {
 		dir, err := os.Getwd()
 		if err != nil {
@@ -84,6 +86,6 @@ func loadConfig(path string) (string, *config.Config, error) {
 			return "", nil, err
 		}
 	}
-	cfg, err := config.Load(path)
+	cfg, err := load(path)
 	return path, cfg, err
 }

@@ -208,12 +208,42 @@ func Find(dir string) (string, error) {
 // Load reads a configuration: annotary.yaml, or the JSON file of a client
 // with its mcpServers (VS Code: servers). The result is validated.
 func Load(path string) (*Config, error) {
+	src, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, src)
+}
+
+// LoadData reads of a configuration only where its data is. Whoever asks a
+// running gateway needs no more, and need not have the variables with the
+// servers' secrets.
+func LoadData(path string) (*Config, error) {
+	src, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	d, root, err := open(path, src, os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	c := new(Config)
+	if n := lookup(root, "data"); n != nil {
+		c.Data = d.text(n, "data")
+	}
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	return c, c.settle(filepath.Dir(path))
+}
+
+func read(path string) ([]byte, error) {
 	src, err := os.ReadFile(path)
 	if err != nil {
 		return nil, annotary.E(annotary.CodeConfig, fmt.Sprintf("cannot read the configuration %s", path), err).
 			WithHint("does the file exist, and may this user read it?")
 	}
-	return Parse(path, src)
+	return src, nil
 }
 
 // Parse reads a configuration from memory. The name stands in errors, decides

@@ -25,14 +25,8 @@ type decoder struct {
 }
 
 func parse(name string, src []byte, env func(string) (string, bool)) (*Config, error) {
-	d := &decoder{problems: problems{file: name}, env: env, dialect: ourDialect}
-	read := d.yamlDocument
-	if strings.EqualFold(filepath.Ext(name), ".json") {
-		d.loose, d.dialect = true, clientDialect
-		read = d.clientDocument
-	}
-	root := read(src)
-	if err := d.err(); err != nil {
+	d, root, err := open(name, src, env)
+	if err != nil {
 		return nil, err
 	}
 	c := new(Config)
@@ -45,6 +39,18 @@ func parse(name string, src []byte, env func(string) (string, bool)) (*Config, e
 		return nil, err
 	}
 	return c, nil
+}
+
+// open reads the document of a file, of which nothing is decoded yet.
+func open(name string, src []byte, env func(string) (string, bool)) (*decoder, *yaml.Node, error) {
+	d := &decoder{problems: problems{file: name}, env: env, dialect: ourDialect}
+	read := d.yamlDocument
+	if strings.EqualFold(filepath.Ext(name), ".json") {
+		d.loose, d.dialect = true, clientDialect
+		read = d.clientDocument
+	}
+	root := read(src)
+	return d, root, d.err()
 }
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:unmarshal errors:\s+)?(?:line (\d+): )?(.*)$`)
