@@ -52,12 +52,15 @@ func scriptLines(t *testing.T) map[string]bool {
 		for line := range strings.Lines(string(raw)) {
 			line = strings.TrimPrefix(strings.TrimSpace(line), "! ")
 			if rest, ok := strings.CutPrefix(line, "exec "); ok {
-				lines[strings.TrimSpace(strings.TrimSuffix(rest, "&"))] = true
+				lines[background.ReplaceAllString(rest, "")] = true
 			}
 		}
 	}
 	return lines
 }
+
+// background is how a script lets a command run on, by a name or without.
+var background = regexp.MustCompile(` &(\w+&)?$`)
 
 // redirection is what a shell does and a script does by other means.
 var redirection = regexp.MustCompile(` *[<>|].*$`)
