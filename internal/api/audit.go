@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -179,7 +180,7 @@ func (t *tail) take(pack uint64, lines [][]byte) error {
 func (t *tail) send(lines ...[]byte) error {
 	t.begun = true
 	for _, line := range lines {
-		if _, err := t.out.Write(append(line[:len(line):len(line)], '\n')); err != nil {
+		if _, err := t.out.Write(append(slices.Clip(line), '\n')); err != nil {
 			return err
 		}
 	}

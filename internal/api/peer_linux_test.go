@@ -19,17 +19,13 @@ func TestServe_otherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become somebody else")
 	}
-	dir, err := os.MkdirTemp("", "operator")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
+	dir := t.TempDir()
 	path := filepath.Join(dir, "o.sock")
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []string{dir, path} {
+	for _, p := range []string{filepath.Dir(dir), dir, path} {
 		if err := os.Chmod(p, 0o777); err != nil {
 			t.Fatal(err)
 		}

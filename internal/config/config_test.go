@@ -270,3 +270,23 @@ func TestValuesPrint(t *testing.T) {
 		}
 	}
 }
+
+// TestLoadData: whoever only looks for a gateway needs none of the variables its
+// servers need.
+func TestLoadData(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "annotary.yaml")
+	text := "data: here\nservers: {s: {url: \"${env:NOT_SET_ANYWHERE}\"}}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := LoadData(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.Data.Value(), filepath.Join(filepath.Dir(path), "here"); got != want {
+		t.Errorf("the data is in %s, want %s", got, want)
+	}
+	if _, err := Load(path); err == nil {
+		t.Error("a gateway could start without the variable")
+	}
+}
