@@ -96,8 +96,8 @@ func whyLines(a *api.WhyAnswer) []string {
 	if a.Narrowed != "" {
 		lines = append(lines, "With these arguments it only reads: "+a.Narrowed)
 	}
-	if a.Told != "" && len(a.Proposals) > 0 {
-		lines = append(lines, fmt.Sprintf("It may be safer than that; see 'annotary accept --dry-run %s/%s'", a.Server, a.Tool))
+	if a.Told != "" && a.See.Effect == annotary.Allow.String() && len(a.Proposals) > 0 {
+		lines = append(lines, fmt.Sprintf("Not all that is said of it counts; see 'annotary accept --dry-run %s/%s'", a.Server, a.Tool))
 	}
 	return lines
 }
