@@ -239,8 +239,7 @@ func start(t *testing.T, addr, path string, args ...string) {
 			t.Fatalf("%s ended: %v\n%s", path, err, log)
 		default:
 		}
-		if conn, err := net.Dial("tcp", addr); err == nil {
-			_ = conn.Close()
+		if testenv.Listening(addr) {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)

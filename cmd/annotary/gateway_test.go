@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/annotary/annotary/internal/testenv"
 )
 
 // freePort sets a variable to a port nobody listens on: "freeport NAME".
@@ -30,8 +32,7 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: await PORT")
 	}
 	for range 100 {
-		if c, err := net.Dial("tcp", "127.0.0.1:"+args[0]); err == nil {
-			ts.Check(c.Close())
+		if testenv.Listening("127.0.0.1:" + args[0]) {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)

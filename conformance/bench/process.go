@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/annotary/annotary/internal/testenv"
 )
 
 // A process is one program in the middle or at the end, while it runs.
@@ -47,8 +49,8 @@ func spawn(gogc, name string, args ...string) (*process, error) {
 // ready waits until the process listens.
 func (p *process) ready() error {
 	for range 200 {
-		if conn, err := net.Dial("tcp", p.addr); err == nil {
-			return conn.Close()
+		if testenv.Listening(p.addr) {
+			return nil
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

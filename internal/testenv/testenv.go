@@ -9,6 +9,7 @@ package testenv
 import (
 	"compress/gzip"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,4 +97,15 @@ func Corpus(t testing.TB) []byte {
 		t.Fatal(err)
 	}
 	return lines
+}
+
+// Listening reports whether somebody listens at a TCP address of this machine.
+// A connection from a port to itself, which the kernel allows, is nobody.
+func Listening(addr string) bool {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	return c.LocalAddr().String() != c.RemoteAddr().String()
 }

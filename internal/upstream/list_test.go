@@ -208,8 +208,7 @@ func serve(t *testing.T, node, script, transport string) string {
 	}
 	t.Cleanup(func() { cancel(); _ = cmd.Wait() })
 	for range 100 {
-		if c, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
-			c.Close()
+		if testenv.Listening("127.0.0.1:" + port) {
 			return "http://127.0.0.1:" + port
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -248,6 +248,9 @@ func dialPipeFrom(t testing.TB, socket, server, dir string, legacy bool) *lines 
 		t.Fatal(err)
 	}
 	l := &lines{conn, bufio.NewReaderSize(conn, 1<<20)}
+	if welcome, err := l.r.ReadString('\n'); err != nil || welcome != "{\"annotary\":1}\n" {
+		t.Fatalf("the gateway greets with %q, %v", welcome, err)
+	}
 	if legacy {
 		l.ask(t, initialize)
 		fmt.Fprintln(conn, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)

@@ -97,7 +97,10 @@ func (h *Handler) servePipe(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// greeted reads the first line.
+// welcome answers a hello: from here on the gateway answers for what it is sent.
+var welcome = []byte(`{"annotary":1}`)
+
+// greeted reads the first line and answers it.
 func (p *pipe) greeted(lines *rpc.Lines) bool {
 	_ = p.conn.SetReadDeadline(deadline(p.opts.ReadHeader))
 	line, err := lines.Next()
@@ -107,6 +110,7 @@ func (p *pipe) greeted(lines *rpc.Lines) bool {
 	_ = p.conn.SetReadDeadline(time.Time{})
 	p.server, _ = strict.Text(strict.Get(line, "server"))
 	p.dir, _ = strict.Text(strict.Get(line, "dir"))
+	p.write(welcome)
 	return true
 }
 

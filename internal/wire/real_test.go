@@ -119,13 +119,7 @@ func TestOldTransport(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	eventually(t, "the server listens", func() bool {
-		c, err := net.Dial("tcp", addr)
-		if err == nil {
-			c.Close()
-		}
-		return err == nil
-	})
+	eventually(t, "the server listens", func() bool { return testenv.Listening(addr) })
 	g := start(t, wire.Options{}, server(t, upstream.Target{Name: "old", URL: "http://" + addr + "/sse"}, upstream.ServerOptions{}))
 	id := g.open("old")
 	params := `{"name":"echo","arguments":{"message":"é"}}`

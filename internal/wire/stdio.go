@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/strict"
@@ -103,11 +104,11 @@ func (s *Stdio) connect(ctx context.Context, m *rpc.Message) (net.Conn, error) {
 	if conn != nil {
 		return conn, nil
 	}
-	conn, err := s.Dial(ctx)
+	conn, lines, err := s.greet(ctx)
 	if err != nil {
 		return nil, err
 	}
-	greeting := append([]byte(nil), s.Hello...)
+	var greeting []byte
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hello != nil && m.Method != "initialize" {
@@ -125,14 +126,39 @@ func (s *Stdio) connect(ctx context.Context, m *rpc.Message) (net.Conn, error) {
 		return nil, fmt.Errorf("greeting the gateway: %w", err)
 	}
 	s.conn, s.ended = conn, make(chan struct{})
-	go s.read(conn, s.ended)
+	go s.read(conn, lines, s.ended)
 	return conn, nil
 }
 
+// greetWithin is how long gateways that do not greet back are tried.
+const greetWithin = 10 * time.Second
+
+// greet connects, says hello and waits to be greeted back. One that was killed a
+// moment ago may still take connections without ever serving them; whoever does
+// not greet has seen nothing of the client's, so another is tried.
+func (s *Stdio) greet(ctx context.Context) (net.Conn, *rpc.Lines, error) {
+	for until := time.Now().Add(greetWithin); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := s.Dial(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		lines := rpc.NewLines(conn, maxLine)
+		_ = conn.SetDeadline(until)
+		if _, err = conn.Write(s.Hello); err == nil {
+			if _, err = lines.Next(); err == nil {
+				return conn, lines, conn.SetDeadline(time.Time{})
+			}
+		}
+		_ = conn.Close()
+		if ctx.Err() != nil || time.Now().After(until) {
+			return nil, nil, fmt.Errorf("greeting the gateway: %w", err)
+		}
+	}
+}
+
 // read takes the gateway's lines to the client.
-func (s *Stdio) read(conn net.Conn, ended chan struct{}) {
+func (s *Stdio) read(conn net.Conn, lines *rpc.Lines, ended chan struct{}) {
 	defer close(ended)
-	lines := rpc.NewLines(conn, maxLine)
 	for {
 		line, err := lines.Next()
 		if err != nil && !errors.Is(err, rpc.ErrLong) {
