@@ -1,6 +1,6 @@
 // Package api is the operator's channel: how commands look at and change a
 // running gateway. It speaks JSON over HTTP on a unix socket that only the user
-// who runs the gateway may use ([Listen]), never on the listener of MCP clients:
+// who runs the gateway may use ([Serve]), never on the listener of MCP clients:
 // what it says, callers must not learn.
 //
 // [Handler] answers and [Client] asks. docs/openapi/v1.yaml describes both and is
