@@ -48,6 +48,7 @@ type Set struct {
 	byID     map[types.PolicyID]*compiled
 	index    map[Action]*index
 	text     string
+	digest   strict.Digest
 	warnings []Warning
 }
 
@@ -101,6 +102,7 @@ func New(o Options) (*Set, error) {
 		return nil, annotary.E(annotary.CodeConfig, err.Error(), err).
 			WithHint("'annotary policy show' prints the schema with --schema")
 	}
+	s.digest = sha256.Sum256([]byte(s.text)) // every record names it
 	s.build()
 	return s, nil
 }
@@ -112,7 +114,7 @@ func (s *Set) Text() string { return s.text }
 func (s *Set) Warnings() []Warning { return s.warnings }
 
 // Digest names the set: what was decided can be told by what it was decided.
-func (s *Set) Digest() strict.Digest { return sha256.Sum256([]byte(s.text)) }
+func (s *Set) Digest() strict.Digest { return s.digest }
 
 func compile(p *cedar.Policy) *compiled {
 	pos := p.Position()

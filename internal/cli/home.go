@@ -26,15 +26,7 @@ const startWithin = 10 * time.Second
 
 // openHome makes the data folder if need be.
 func openHome(cfg *config.Config) (home, error) {
-	dir := cfg.Data.Value()
-	if dir == "" {
-		var err error
-		if dir, err = defaultData(); err != nil {
-			return home{}, annotary.E(annotary.CodeConfig, "there is no place for the gateway's data", err).
-				WithHint("set data in the configuration")
-		}
-	}
-	dir, err := filepath.Abs(dir)
+	dir, err := filepath.Abs(cfg.Data.Value()) // config has settled where it is
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
 	}
@@ -46,18 +38,6 @@ func openHome(cfg *config.Config) (home, error) {
 			WithHint("it must belong to this user")
 	}
 	return home{dir}, nil
-}
-
-// defaultData is the folder for data the operating system has.
-func defaultData() (string, error) {
-	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
-		return filepath.Join(dir, "annotary"), nil
-	}
-	user, err := os.UserHomeDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(user, ".local", "share", "annotary"), nil
 }
 
 func (h home) path(name string) string { return filepath.Join(h.dir, name) }

@@ -65,6 +65,7 @@ type matter struct {
 	call   *Call
 	server *upstream.Server
 	action policy.Action
+	who    *policy.Subject
 	began  time.Time
 
 	tool     *catalog.Tool     // nil for what is no tool
@@ -89,7 +90,7 @@ func (j *Judge) open(s *upstream.Server, call *Call) *matter {
 	if !known {
 		action = policy.Other
 	}
-	return &matter{judge: j, call: call, server: s, action: action, began: time.Now()}
+	return &matter{judge: j, call: call, server: s, action: action, who: policy.NewSubject(&call.Principal), began: time.Now()}
 }
 
 // resolve finds out what the call is about: which tool, and what holds of it for
@@ -111,7 +112,7 @@ func (m *matter) resolve(ctx context.Context) error {
 		return err
 	}
 	m.entry.Tool = name[:min(len(name), maxName)]
-	if m.see = m.judge.see(&m.call.Principal, tool); m.see.Effect != annotary.Allow {
+	if m.see = m.judge.see(&m.call.Principal, m.who, tool); m.see.Effect != annotary.Allow {
 		m.refuse(annotary.CodeUnknownTool, m.see)
 		m.fault = &rpc.Fault{Code: rpc.CodeInvalidParams, Message: "unknown tool: " + name, Data: reasonData(m.told)}
 	} else if err := m.digestArguments(msg.Arguments()); err != nil {
@@ -188,8 +189,9 @@ func (j *Judge) passes(server, method string) bool {
 }
 
 // see says whether the principal may know of the tool: it exists, the principal
-// has the scopes, and no policy hides it.
-func (j *Judge) see(who *annotary.Principal, t *catalog.Tool) annotary.Decision {
+// has the scopes, and no policy hides it. The subject is the principal, prepared
+// once for a whole list.
+func (j *Judge) see(who *annotary.Principal, subject *policy.Subject, t *catalog.Tool) annotary.Decision {
 	if t == nil {
 		return refusing(annotary.CodeUnknownTool, "the server has no tool of this name")
 	}
@@ -200,14 +202,14 @@ func (j *Judge) see(who *annotary.Principal, t *catalog.Tool) annotary.Decision 
 			return d
 		}
 	}
-	return j.Policies.See(policy.NewSubject(who), t.Target())
+	return j.Policies.See(subject, t.Target())
 }
 
 // decide puts the matter to the policies, unless it is refused already.
 func (m *matter) decide() {
 	if m.told == "" {
 		m.decision = m.judge.Policies.Decide(&policy.Request{
-			Action: m.action, Who: policy.NewSubject(&m.call.Principal), Target: m.target,
+			Action: m.action, Who: m.who, Target: m.target,
 			Arguments: m.call.Message.Arguments(), Seen: annotary.CleanLabel(), Now: m.began,
 		})
 		m.told = toldOf(m.decision.Effect)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/strict"
+	"github.com/annotary/annotary/policy"
 )
 
 // maxTTL is how long, in milliseconds, a client may keep a list: hints change
@@ -32,11 +33,11 @@ func (j *Judge) showList(call *Call, answer []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	apps := call.rendersApps()
+	apps, who := call.rendersApps(), policy.NewSubject(&call.Principal)
 	shown := []byte{'['}
 	for _, d := range defs {
 		t := known.Tool(d.Name)
-		if t == nil || (!t.ModelVisible && !apps) || j.see(&call.Principal, t).Effect != annotary.Allow {
+		if t == nil || (!t.ModelVisible && !apps) || j.see(&call.Principal, who, t).Effect != annotary.Allow {
 			continue
 		}
 		if len(shown) > 1 {

@@ -9,6 +9,7 @@ import (
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/internal/upstream"
+	"github.com/annotary/annotary/policy"
 )
 
 // CodeUnjudged is said of questions about decisions where none are made.
@@ -87,9 +88,9 @@ func (g *Gateway) Tools(ctx context.Context, server string, who *annotary.Princi
 	if err != nil {
 		return nil, err
 	}
-	sights := make([]Sight, len(tools))
+	subject, sights := policy.NewSubject(who), make([]Sight, len(tools))
 	for i, t := range tools {
-		sights[i] = Sight{t, judge.see(who, t)}
+		sights[i] = Sight{t, judge.see(who, subject, t)}
 	}
 	return sights, nil
 }
