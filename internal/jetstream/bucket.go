@@ -35,13 +35,16 @@ type BucketOptions struct {
 func (e *Engine) Bucket(ctx context.Context, name string, o BucketOptions) (b *Bucket, made bool, err error) {
 	ctx, cancel := e.within(ctx)
 	defer cancel()
-	kv, err := e.js.KeyValue(ctx, name)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		made = true
-		kv, err = e.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: name, History: 1, TTL: o.TTL, Storage: jetstream.FileStorage, Replicas: e.opts.Replicas,
-		})
-	}
+	var kv jetstream.KeyValue
+	err = settled(ctx, forming, func() error {
+		if kv, err = e.js.KeyValue(ctx, name); errors.Is(err, jetstream.ErrBucketNotFound) {
+			made = true
+			kv, err = e.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+				Bucket: name, History: 1, TTL: o.TTL, Storage: jetstream.FileStorage, Replicas: e.opts.Replicas,
+			})
+		}
+		return err
+	})
 	if err != nil {
 		return nil, false, unavailable("state cannot be opened", err)
 	}
@@ -53,7 +56,11 @@ func (e *Engine) Bucket(ctx context.Context, name string, o BucketOptions) (b *B
 func (b *Bucket) Get(ctx context.Context, key string) ([]byte, uint64, error) {
 	ctx, cancel := b.engine.within(ctx)
 	defer cancel()
-	entry, err := b.kv.Get(ctx, encodeKey(key))
+	var entry jetstream.KeyValueEntry
+	err := settled(ctx, leaderless, func() (err error) {
+		entry, err = b.kv.Get(ctx, encodeKey(key))
+		return err
+	})
 	switch {
 	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrKeyDeleted):
 		return nil, 0, nil
@@ -70,12 +77,14 @@ func (b *Bucket) Swap(ctx context.Context, key string, value []byte, revision ui
 	ctx, cancel := b.engine.within(ctx)
 	defer cancel()
 	var next uint64
-	var err error
-	if revision == 0 {
-		next, err = b.kv.Create(ctx, encodeKey(key), value)
-	} else {
-		next, err = b.kv.Update(ctx, encodeKey(key), value, revision)
-	}
+	err := settled(ctx, leaderless, func() (err error) {
+		if revision == 0 {
+			next, err = b.kv.Create(ctx, encodeKey(key), value)
+		} else {
+			next, err = b.kv.Update(ctx, encodeKey(key), value, revision)
+		}
+		return err
+	})
 	switch {
 	// Replicated buckets report a conflict by another number than single ones;
 	// the client maps both to these.
@@ -91,7 +100,13 @@ func (b *Bucket) Swap(ctx context.Context, key string, value []byte, revision ui
 // then, after calling ready, each as it is written; one that is overwritten at
 // once may be skipped. It returns when the context ends or the store is lost.
 func (b *Bucket) Watch(ctx context.Context, prefix string, ready func(), each func(value []byte, revision uint64)) error {
-	watcher, err := b.kv.Watch(ctx, encodePrefix(prefix), jetstream.IgnoreDeletes())
+	var watcher jetstream.KeyWatcher
+	begin, cancel := b.engine.within(ctx)
+	defer cancel()
+	err := settled(begin, forming, func() (err error) {
+		watcher, err = b.kv.Watch(ctx, encodePrefix(prefix), jetstream.IgnoreDeletes())
+		return err
+	})
 	if err != nil {
 		return unavailable("state cannot be watched", err)
 	}

@@ -205,6 +205,41 @@ func (e *Engine) within(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(ctx, e.opts.Deadline)
 }
 
+// noPeers is what a cluster says that does not know enough of its servers yet.
+const noPeers jetstream.ErrorCode = 10005
+
+// settled tries until a cluster that has just begun, or lost a leader, has
+// sorted itself out, or the context ends. Which errors say so, passing tells.
+func settled(ctx context.Context, passing func(error) bool, try func() error) error {
+	for {
+		err := try()
+		if err == nil || !passing(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// leaderless reports whether nobody took the request: it has done nothing and
+// may be made again.
+func leaderless(err error) bool {
+	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse)
+}
+
+// forming reports whether a cluster cannot make something yet. Making it again
+// does no harm.
+func forming(err error) bool {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.Code >= 500 || api.ErrorCode == noPeers
+	}
+	return leaderless(err)
+}
+
 // unavailable is the error of everything the store did not do. The caller learns
 // only that; the operator finds the cause.
 func unavailable(public string, cause error) error {

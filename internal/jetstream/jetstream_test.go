@@ -2,6 +2,7 @@ package jetstream_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -47,7 +48,7 @@ func suite(t *testing.T, e *jetstream.Engine) {
 	storetest.RunBucket(t, func(t *testing.T) storetest.Bucket {
 		b, made, err := e.Bucket(t.Context(), next(), jetstream.BucketOptions{})
 		if err != nil || !made {
-			t.Fatal(made, err)
+			t.Fatal(made, err, errors.Unwrap(err))
 		}
 		return b
 	})

@@ -57,10 +57,14 @@ func (e *Engine) Log(ctx context.Context, name, epoch string, o LogOptions) (*Lo
 	if o.MaxBytes == 0 {
 		o.MaxBytes = -1
 	}
-	stream, err := e.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: "AUDIT_" + encodeKey(name), Description: "audit log of " + name,
-		Subjects: []string{subject}, Storage: jetstream.FileStorage, Replicas: e.opts.Replicas,
-		MaxBytes: o.MaxBytes, Discard: jetstream.DiscardNew, DenyDelete: true, Duplicates: dedupWindow,
+	var stream jetstream.Stream
+	err := settled(ctx, forming, func() (err error) {
+		stream, err = e.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+			Name: "AUDIT_" + encodeKey(name), Description: "audit log of " + name,
+			Subjects: []string{subject}, Storage: jetstream.FileStorage, Replicas: e.opts.Replicas,
+			MaxBytes: o.MaxBytes, Discard: jetstream.DiscardNew, DenyDelete: true, Duplicates: dedupWindow,
+		})
+		return err
 	})
 	if err != nil {
 		return nil, unavailable("the log cannot be opened", err)
@@ -174,9 +178,9 @@ func (l *Log) send(msg *nats.Msg, id string) error {
 // Read calls each for every pack from the given one on, in order, and returns
 // after the last that was there when it began.
 func (l *Log) Read(ctx context.Context, from uint64, each func(pack uint64, lines [][]byte) error) error {
-	info, err := l.stream.Info(ctx)
+	info, err := l.info(ctx)
 	if err != nil {
-		return unavailable("the log cannot be read", err)
+		return err
 	}
 	last := info.State.LastSeq
 	if info.State.Msgs == 0 || from > last {
@@ -216,13 +220,24 @@ func (l *Log) Read(ctx context.Context, from uint64, each func(pack uint64, line
 // Extent returns the first and the last pack of the log, and how many bytes it
 // takes.
 func (l *Log) Extent(ctx context.Context) (first, last uint64, size uint64, err error) {
-	ctx, cancel := l.engine.within(ctx)
-	defer cancel()
-	info, err := l.stream.Info(ctx)
+	info, err := l.info(ctx)
 	if err != nil {
-		return 0, 0, 0, unavailable("the log cannot be read", err)
+		return 0, 0, 0, err
 	}
 	return info.State.FirstSeq, info.State.LastSeq, info.State.Bytes, nil
+}
+
+func (l *Log) info(ctx context.Context) (info *jetstream.StreamInfo, err error) {
+	ctx, cancel := l.engine.within(ctx)
+	defer cancel()
+	err = settled(ctx, forming, func() error {
+		info, err = l.stream.Info(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, unavailable("the log cannot be read", err)
+	}
+	return info, nil
 }
 
 // Purge drops every pack before the given one. Retention is the caller's: it

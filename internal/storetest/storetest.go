@@ -104,7 +104,7 @@ func counter(t *testing.T, b Bucket) {
 		wg.Go(func() {
 			for range each {
 				if err := increment(t.Context(), b, "n"); err != nil {
-					t.Error(err)
+					t.Error(err, errors.Unwrap(err))
 					return
 				}
 			}
@@ -272,7 +272,7 @@ func must(t *testing.T) func(uint64, error) uint64 {
 	return func(rev uint64, err error) uint64 {
 		t.Helper()
 		if err != nil {
-			t.Fatal(err)
+			t.Fatal(err, errors.Unwrap(err))
 		}
 		return rev
 	}
