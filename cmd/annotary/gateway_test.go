@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
 	"path/filepath"
+	"regexp"
 	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/annotary/annotary/internal/api"
 	"github.com/annotary/annotary/internal/testenv"
 )
 
@@ -51,6 +54,25 @@ func stopGateway(ts *testscript.TestScript, _ bool, args []string) {
 // "hangup DIR".
 func hangUp(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(signalGateway(ts, args, syscall.SIGHUP).Close())
+}
+
+// reload has the gateway of a data folder read its configuration again and
+// waits until it has: "reload DIR"; "! reload DIR REGEXP" wants that refused.
+func reload(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 && !(neg && len(args) == 2) {
+		ts.Fatalf("usage: reload DIR [REGEXP]")
+	}
+	client := api.NewClient(func() (net.Conn, error) { return net.Dial("unix", filepath.Join(ts.MkAbs(args[0]), "operator.sock")) })
+	defer client.Close()
+	err := client.Reload(context.Background())
+	switch {
+	case !neg:
+		ts.Check(err)
+	case err == nil:
+		ts.Fatalf("the configuration was taken")
+	case len(args) == 2 && !regexp.MustCompile(args[1]).MatchString(err.Error()):
+		ts.Fatalf("reload said %q", err)
+	}
 }
 
 // signalGateway signals whoever listens on the socket of a data folder.

@@ -36,6 +36,8 @@ type Options struct {
 	Log func() Log
 	// Reload reads the configuration again.
 	Reload func() error
+	// State says how the store is doing, nil while there is none.
+	State func() *StateHealth
 	// Version and Config are what status tells.
 	Version, Config string
 }

@@ -26,6 +26,12 @@ func NewClient(dial func() (net.Conn, error)) *Client {
 // Close lets the gateway go.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
+// Status says how the gateway is doing.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var a Status
+	return a, c.get(ctx, "GET", "/v1/status", nil, &a)
+}
+
 // Why says what would become of a call.
 func (c *Client) Why(ctx context.Context, q WhyRequest) (WhyAnswer, error) {
 	var a WhyAnswer

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/gateway"
@@ -19,13 +20,30 @@ type Status struct {
 	Config  string   `json:"config"`
 	Judges  bool     `json:"judges"`
 	Servers []string `json:"servers"`
+	// State is nil while nothing is kept.
+	State *StateHealth `json:"state,omitempty"`
+}
+
+// StateHealth is how the store of a gateway is doing.
+type StateHealth struct {
+	Embedded bool      `json:"embedded"`
+	Where    string    `json:"where"` // its folder, or the server this gateway is connected to
+	Version  string    `json:"version"`
+	Replicas int       `json:"replicas"`
+	Lost     bool      `json:"lost"`  // it was silent for too long: what needs it is refused
+	Heard    time.Time `json:"heard"` // when it last answered
+	Problem  string    `json:"problem,omitempty"`
 }
 
 func (s *server) status(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, Status{
+	status := Status{
 		Version: s.Version, PID: os.Getpid(), Config: s.Config, Judges: s.Gateway.Judges(),
 		Servers: append([]string{}, slices.Sorted(maps.Keys(s.Gateway.Servers()))...),
-	})
+	}
+	if s.State != nil {
+		status.State = s.State()
+	}
+	return writeJSON(w, http.StatusOK, status)
 }
 
 func (s *server) reload(w http.ResponseWriter, _ *http.Request) error {

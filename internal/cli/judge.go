@@ -17,7 +17,7 @@ import (
 	"github.com/annotary/annotary/policy"
 )
 
-// A ledger is where a gateway that judges keeps its log.
+// A ledger is where a gateway that judges keeps its log and its state.
 type ledger struct {
 	engine *jetstream.Engine
 	log    *jetstream.Log
@@ -26,7 +26,7 @@ type ledger struct {
 // openLedger opens the log in the data folder. Every opening begins a new epoch,
 // so that no pack of an earlier one is taken for a copy of a new one.
 func openLedger(ctx context.Context, c *config.Config) (*ledger, error) {
-	engine, err := jetstream.Open(ctx, jetstream.Options{Dir: filepath.Join(c.Data.Value(), "state")})
+	engine, err := jetstream.Open(ctx, engineOptions(c))
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +35,16 @@ func openLedger(ctx context.Context, c *config.Config) (*ledger, error) {
 		return nil, errors.Join(err, engine.Close())
 	}
 	return &ledger{engine, log}, nil
+}
+
+// engineOptions say where this configuration keeps its state.
+func engineOptions(c *config.Config) jetstream.Options {
+	s := &c.State
+	return jetstream.Options{
+		Dir: filepath.Join(c.Data.Value(), "state"), URL: s.URL.Value(), Credentials: s.Credentials.Value(),
+		CA: s.CA.Value(), Cert: s.Cert.Value(), Key: s.Key.Value(),
+		Replicas: s.Replicas, Deadline: s.Timeout.D(),
+	}
 }
 
 func (l *ledger) close() error {

@@ -140,6 +140,21 @@ func (d *daemon) operatorOptions() api.Options {
 			}
 			return d.ledger.log
 		},
+		State: d.stateHealth,
+	}
+}
+
+// stateHealth says how the store is doing, nil while there is none.
+func (d *daemon) stateHealth() *api.StateHealth {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ledger == nil {
+		return nil
+	}
+	h := d.ledger.engine.Health()
+	return &api.StateHealth{
+		Embedded: h.Embedded, Where: h.Where, Version: h.Version, Replicas: h.Replicas,
+		Lost: h.Lost, Heard: h.Heard.UTC(), Problem: h.Problem,
 	}
 }
 
@@ -280,6 +295,9 @@ func (d *daemon) judge(c *config.Config) (*gateway.Judge, error) {
 			return nil, err
 		}
 		d.ledger = ledger
+	} else if c.State != d.cfg.State {
+		return nil, annotary.E(annotary.CodeConfig, "the gateway keeps its state elsewhere while it runs", nil).
+			WithHint("end the gateway and start it again to change state")
 	}
 	return buildJudge(c, d.path, d.ledger.log)
 }

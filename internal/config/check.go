@@ -21,6 +21,7 @@ func (d *decoder) check(c *Config, root *yaml.Node) {
 	if _, port, err := net.SplitHostPort(c.Listen); err != nil || !isPort(port) {
 		d.at(root, []string{"listen"}, "write an address and a port, like 127.0.0.1:7337", "listen is not an address: %q", c.Listen)
 	}
+	d.checkState(&c.State, root)
 	for name, s := range c.Servers {
 		d.checkServer(name, s, root)
 	}
@@ -120,6 +121,14 @@ func (c *Config) settle(dir string) error {
 	}
 	for i := range c.Policies {
 		if c.Policies[i].value, err = absolute(dir, c.Policies[i].value); err != nil {
+			return err
+		}
+	}
+	for _, p := range c.State.paths() {
+		if p.value == "" {
+			continue
+		}
+		if p.value, err = absolute(dir, p.value); err != nil {
 			return err
 		}
 	}

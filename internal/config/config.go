@@ -45,6 +45,8 @@ type Config struct {
 	// empty, the folder "annotary" in $XDG_DATA_HOME, or what the operating
 	// system has in its place (~/.local/share on Linux).
 	Data Text `yaml:"data"`
+	// State says where the gateway keeps what must survive it.
+	State State `yaml:"state"`
 	// Servers are the MCP servers behind the gateway, by name. The server
 	// NAME is reached at /mcp/s/NAME.
 	Servers map[string]Server `yaml:"servers"`

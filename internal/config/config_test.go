@@ -105,7 +105,12 @@ func TestProblems(t *testing.T) {
 	for _, tc := range []struct{ name, src, want, hint string }{
 		{"unknown key", "servers:\n  a:\n    comand: x\n    url: http://h\n",
 			`3:5: unknown key "comand" in servers.a`, `did you mean "command"?`},
-		{"far from any key", "zzzzzz: 1\n", `1:1: unknown key "zzzzzz" in the configuration`, "known here: data, hosts, limits, listen, origins, policies, preset, rules, servers, timeouts"},
+		{"far from any key", "servers: {a: {command: x, timeouts: {zzzzzz: 1}}}", `1:38: unknown key "zzzzzz" in servers.a.timeouts`, "known here: call, connect, start, stop"},
+		{"state url", "state: {url: 'http://h'}", `1:14: state.url names no server: "http://h"`, "write nats:// or tls:// and a host"},
+		{"state credentials in url", "state: {url: 'nats://u:p@h'}", "1:14: state.url holds credentials", "put them into a file and name it in state.credentials"},
+		{"state without url", "state: {credentials: f}", "1:22: state.credentials means something only with state.url", "remove it"},
+		{"state key alone", "state: {url: 'nats://h', key: k}", "1:8: state.cert and state.key go together", "name both, or neither"},
+		{"state replicas", "state: {url: 'nats://h', replicas: 2}", "1:36: state.replicas must be 1, 3 or 5", "3 is usual"},
 		{"missing variable", "servers:\n  a:\n    command: x\n    env:\n      T: ${env:NOPE}\n",
 			"5:10: servers.a.env.T: the variable NOPE is not set", "set it in the environment the gateway starts in"},
 		{"bad reference", "data: ${env:9}", "1:7: data: ${env:9} does not name a variable", ""},

@@ -75,6 +75,7 @@ func reference(t *testing.T) string {
 		{"`servers.NAME.narrow.TOOLS`", Narrow{}},
 		{"`servers.NAME.timeouts`", ServerTimeouts{}},
 		{"`rules`", Rules{}},
+		{"`state`", State{}},
 		{"`limits`", Limits{}},
 		{"`timeouts`", Timeouts{}},
 	} {
@@ -132,7 +133,7 @@ func typeName(t reflect.Type) string {
 // fieldDocs reads the doc comments of this package's structs.
 func fieldDocs(t *testing.T) map[string]string {
 	docs := map[string]string{}
-	for _, file := range []string{"config.go", "policy.go"} {
+	for _, file := range []string{"config.go", "policy.go", "state.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)

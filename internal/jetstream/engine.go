@@ -62,9 +62,10 @@ type Engine struct {
 	js     jetstream.JetStream
 	unlock func() error
 
-	heard atomic.Int64 // when the store last answered, in Unix nanoseconds
-	stop  context.CancelFunc
-	done  sync.WaitGroup
+	heard   atomic.Int64           // when the store last answered, in Unix nanoseconds
+	problem atomic.Pointer[string] // why it does not; nil if it does
+	stop    context.CancelFunc
+	done    sync.WaitGroup
 }
 
 // Open starts the embedded engine or connects to a cluster.
@@ -90,7 +91,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 		e.js, err = jetstream.New(e.conn)
 	}
 	if err == nil {
-		err = e.beat(ctx)
+		err = e.greet(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -143,10 +144,21 @@ func (e *Engine) connect() error {
 	}
 	var err error
 	if e.conn, err = nats.Connect(e.opts.URL, opts...); err != nil {
-		return annotary.E(annotary.CodeConnect, "the state cluster cannot be reached", err).
-			WithHint("check state.url and that NATS 2.15 or newer with JetStream answers there")
+		return diagnose(&e.opts, err)
 	}
-	return nil
+	return checkVersion(e.conn.ConnectedServerVersion())
+}
+
+// greet is the first beat, and says what is wrong where there is none.
+func (e *Engine) greet(ctx context.Context) error {
+	switch err := e.beat(ctx); {
+	case err == nil:
+		return nil
+	case e.Embedded():
+		return unavailable("the engine for state does not answer", err)
+	default:
+		return diagnose(&e.opts, err)
+	}
 }
 
 // listen asks every second whether the store still answers.
@@ -169,8 +181,11 @@ func (e *Engine) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.opts.Deadline)
 	defer cancel()
 	if _, err := e.js.AccountInfo(ctx); err != nil {
-		return unavailable("the state store does not answer", err)
+		why := err.Error()
+		e.problem.Store(&why)
+		return err
 	}
+	e.problem.Store(nil)
 	e.heard.Store(time.Now().UnixNano())
 	return nil
 }

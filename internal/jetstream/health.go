@@ -1,0 +1,101 @@
+package jetstream
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/annotary/annotary"
+)
+
+// Health is how the store is doing, for the operator.
+type Health struct {
+	Embedded bool
+	// Where is the folder of the embedded engine, or the server of the cluster
+	// that this process is connected to.
+	Where string
+	// Version of the engine.
+	Version string
+	// Replicas of everything kept.
+	Replicas int
+	// Lost says that the store was silent for too long.
+	Lost bool
+	// Heard is when the store last answered.
+	Heard time.Time
+	// Problem is why it does not, empty if it does.
+	Problem string
+}
+
+// Health says how the store is doing.
+func (e *Engine) Health() Health {
+	h := Health{
+		Embedded: e.Embedded(), Where: e.opts.Dir, Version: server.VERSION, Replicas: e.opts.Replicas,
+		Lost: e.Lost(), Heard: time.Unix(0, e.heard.Load()),
+	}
+	if !h.Embedded {
+		h.Where, h.Version = e.conn.ConnectedUrlRedacted(), e.conn.ConnectedServerVersion()
+	}
+	if p := e.problem.Load(); p != nil {
+		h.Problem = *p
+	}
+	return h
+}
+
+// minVersion is the oldest engine that does all that is relied on here.
+var minVersion = [2]int{2, 15}
+
+// checkVersion refuses a cluster that is too old.
+func checkVersion(version string) error {
+	var got [2]int
+	parts := strings.SplitN(version, ".", 3)
+	for i := range min(len(got), len(parts)) {
+		got[i], _ = strconv.Atoi(parts[i]) // what is no number is too old
+	}
+	if got[0] > minVersion[0] || got[0] == minVersion[0] && got[1] >= minVersion[1] {
+		return nil
+	}
+	return annotary.E(annotary.CodeConnect, fmt.Sprintf("the state cluster runs NATS %s", version), nil).
+		WithHint(fmt.Sprintf("it must be %d.%d or newer", minVersion[0], minVersion[1]))
+}
+
+// diagnose puts into words why a cluster could not be used.
+func diagnose(o *Options, err error) error {
+	say := func(public, hint string) error {
+		return annotary.E(annotary.CodeConnect, public, err).WithHint(hint)
+	}
+	var unknown x509.UnknownAuthorityError
+	var mismatch *tls.CertificateVerificationError
+	var api *jetstream.APIError
+	switch {
+	case annotary.CodeOf(err) != annotary.CodeInternal:
+		return err
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return say("a file that state names cannot be read: "+err.Error(), "check state.credentials, ca, cert and key")
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired):
+		return say("the state cluster does not let this gateway in", "check state.credentials, or state.cert and state.key")
+	case errors.As(err, &unknown), errors.As(err, &mismatch):
+		return say("the state cluster cannot prove who it is: "+err.Error(), "check state.ca and the names in state.url")
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
+		return say("the state cluster has no JetStream for this gateway", "enable jetstream on its servers and for this account")
+	case errors.As(err, &api) && (api.ErrorCode == tooFewServers || api.ErrorCode == noPeers):
+		return say(fmt.Sprintf("the state cluster cannot keep %d replicas", o.Replicas), "add servers, or lower state.replicas")
+	default:
+		return say("the state cluster cannot be reached", "check state.url and that NATS 2.15 or newer with JetStream answers there")
+	}
+}
+
+// What a cluster says that has too few servers, and one that does not know
+// enough of its servers yet.
+const (
+	tooFewServers jetstream.ErrorCode = 10074
+	noPeers       jetstream.ErrorCode = 10005
+)
