@@ -46,7 +46,7 @@ func (e *Engine) Bucket(ctx context.Context, name string, o BucketOptions) (b *B
 		return err
 	})
 	if err != nil {
-		return nil, false, unavailable("state cannot be opened", err)
+		return nil, false, e.notOpened("state", err)
 	}
 	return &Bucket{engine: e, kv: kv}, made, nil
 }

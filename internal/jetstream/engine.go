@@ -250,7 +250,7 @@ func leaderless(err error) bool {
 func forming(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
-		return api.Code >= 500 || api.ErrorCode == noPeers
+		return api.ErrorCode == noPeers || api.Code >= 500 && api.ErrorCode != tooFewServers
 	}
 	return leaderless(err)
 }

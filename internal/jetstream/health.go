@@ -93,9 +93,14 @@ func diagnose(o *Options, err error) error {
 	}
 }
 
-// What a cluster says that has too few servers, and one that does not know
-// enough of its servers yet.
-const (
-	tooFewServers jetstream.ErrorCode = 10074
-	noPeers       jetstream.ErrorCode = 10005
-)
+// tooFewServers is what a server says that stands alone and is to replicate.
+const tooFewServers jetstream.ErrorCode = 10074
+
+// notOpened is the error of a bucket or log that could not be opened.
+func (e *Engine) notOpened(what string, err error) error {
+	var api *jetstream.APIError
+	if !e.Embedded() && errors.As(err, &api) {
+		return diagnose(&e.opts, err)
+	}
+	return unavailable(what+" cannot be opened", err)
+}

@@ -67,7 +67,7 @@ func (e *Engine) Log(ctx context.Context, name, epoch string, o LogOptions) (*Lo
 		return err
 	})
 	if err != nil {
-		return nil, unavailable("the log cannot be opened", err)
+		return nil, e.notOpened("the log", err)
 	}
 	l := &Log{
 		engine: e, stream: stream, subject: subject, epoch: epoch,
