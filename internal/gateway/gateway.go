@@ -36,6 +36,8 @@ type Call struct {
 	Message   rpc.Message
 	Header    http.Header // what the client sent along; nil if it speaks without
 	Session   *Session    // of the legacy era; nil for a call that stands alone
+
+	matter *matter // while it is before a judge
 }
 
 // A Gateway takes calls from clients to servers.
@@ -93,6 +95,9 @@ func (g *Gateway) through(ctx context.Context, s *upstream.Server, call *Call) (
 		answer, err := g.forward(ctx, s, call)
 		return onFinal(answer, err, func(msg []byte) ([]byte, error) { return judge.showList(call, msg) })
 	}
+	if call.Message.Kind == rpc.Response {
+		return g.reply(ctx, judge, s, call)
+	}
 	if m := judge.open(s, call); m != nil {
 		return g.judged(ctx, m)
 	}
@@ -148,7 +153,11 @@ func (g *Gateway) forward(ctx context.Context, s *upstream.Server, call *Call) (
 	if err != nil {
 		return nil, err
 	}
-	return leg.Send(ctx, &call.Message, call.Header)
+	answer, err := leg.Send(ctx, &call.Message, call.Header)
+	if g.judge.Load() == nil {
+		return answer, err
+	}
+	return inbound{g, s, call, leg}.hear(ctx, answer, err)
 }
 
 // Listen opens the stream of what belongs to no call of a session.
@@ -162,7 +171,9 @@ func (g *Gateway) Listen(ctx context.Context, session *Session, lastEvent string
 	if err != nil {
 		return nil, err
 	}
-	return leg.Listen(ctx, lastEvent)
+	answer, err := leg.Listen(ctx, lastEvent)
+	call := &Call{Principal: session.Principal, Server: session.Server, Era: session.Era, Session: session}
+	return inbound{g, server, call, leg}.hear(ctx, answer, err)
 }
 
 // End ends a session and says how its server took it, as an HTTP status.

@@ -42,23 +42,6 @@ type Log interface {
 // Wait returns when everything that was being recorded is.
 func (j *Judge) Wait() { j.writing.Wait() }
 
-// actions are the methods that can reach into a server, and what policies call
-// them.
-var actions = map[string]policy.Action{
-	"tools/call":          policy.Call,
-	"resources/read":      policy.Read,
-	"prompts/get":         policy.Prompt,
-	"completion/complete": policy.Complete,
-}
-
-// housekeeping are the methods of the protocol itself: they ask what there is,
-// or keep a connection.
-var housekeeping = []string{
-	"initialize", "ping", "server/discover", "tools/list", "prompts/list", "resources/list",
-	"resources/templates/list", "resources/subscribe", "resources/unsubscribe", "logging/setLevel",
-	"subscriptions/listen",
-}
-
 // A matter is one call before the judge.
 type matter struct {
 	judge  *Judge
@@ -73,24 +56,14 @@ type matter struct {
 	hints    annotary.Hints
 	narrowed string // why the arguments only read, where a rule says that they do
 	target   *policy.Target
+	extra    []*policy.Target // what else the message names
+	payload  []byte           // what policies see of it; nil for the arguments
+	parent   *matter          // the call within which a server asked
+	answers  *question        // what the message answers
 	decision annotary.Decision
 	told     annotary.Code // what a caller who is refused hears
 	fault    *rpc.Fault    // the answer to who must take the target for absent
 	entry    audit.Entry
-}
-
-// open begins a matter. Messages that reach into nothing are not judged: then it
-// returns nil.
-func (j *Judge) open(s *upstream.Server, call *Call) *matter {
-	m := &call.Message
-	if m.Kind != rpc.Request || slices.Contains(housekeeping, m.Method) {
-		return nil
-	}
-	action, known := actions[m.Method]
-	if !known {
-		action = policy.Other
-	}
-	return &matter{judge: j, call: call, server: s, action: action, who: policy.NewSubject(&call.Principal), began: time.Now()}
 }
 
 // resolve finds out what the call is about: which tool, and what holds of it for
@@ -98,13 +71,9 @@ func (j *Judge) open(s *upstream.Server, call *Call) *matter {
 // refused here; an error says that a server could not be asked.
 func (m *matter) resolve(ctx context.Context) error {
 	msg := &m.call.Message
-	m.entry = audit.Entry{
-		Kind: audit.Decided, Call: rand.Text(), Time: m.began, Method: msg.Method, Server: m.server.Name,
-	}
-	m.entry.SetPrincipal(&m.call.Principal)
-	if m.action != policy.Call {
-		m.resolveOther(msg)
-		return nil
+	m.begin(msg.Method)
+	if m.action != policy.Call || m.answers != nil {
+		return m.resolveOther(msg)
 	}
 	name, _ := msg.Target()
 	tool, err := m.judge.tool(ctx, m.server, name)
@@ -122,6 +91,12 @@ func (m *matter) resolve(ctx context.Context) error {
 		m.about(tool)
 	}
 	return nil
+}
+
+// begin starts the entry.
+func (m *matter) begin(method string) {
+	m.entry = audit.Entry{Kind: audit.Decided, Call: rand.Text(), Time: m.began, Method: method, Server: m.server.Name}
+	m.entry.SetPrincipal(&m.call.Principal)
 }
 
 // about takes in what holds of the tool. Only arguments that everybody reads
@@ -145,29 +120,6 @@ func refusing(code annotary.Code, text string) annotary.Decision {
 	return annotary.Decision{Reasons: []annotary.Reason{{Code: code, Text: text}}}
 }
 
-// resolveOther prepares what is no tool. The protocol calls resources, prompts
-// and completions reads; of a method we do not know nothing is known.
-func (m *matter) resolveOther(msg *rpc.Message) {
-	kinds := map[policy.Action]policy.Kind{policy.Read: policy.Resource, policy.Prompt: policy.PromptOf, policy.Complete: policy.PromptOf}
-	kind, ok := kinds[m.action]
-	name, _ := msg.Target()
-	m.hints = annotary.Pessimistic()
-	if ok {
-		for _, n := range []annotary.HintName{annotary.ReadOnly, annotary.Destructive, annotary.Idempotent} {
-			m.hints[n] = annotary.Hint{Value: n.Safe(), From: annotary.FromDeclared, Why: "the protocol calls it a read"}
-		}
-	} else {
-		kind, name = policy.Method, msg.Method
-		if !m.judge.passes(m.server.Name, msg.Method) {
-			m.refuse(annotary.CodeUnknownMethod, refusing(annotary.CodeUnknownMethod, "the operator did not name this method"))
-			m.fault = &rpc.Fault{Code: rpc.CodeMethodNotFound, Message: "this method is not let through", Data: reasonData(m.told)}
-		}
-	}
-	stance := m.judge.Stances[m.server.Name]
-	m.target = policy.NewTarget(policy.About{Kind: kind, Server: m.server.Name, Name: name, Hints: m.hints, Believed: stance.Believe})
-	m.entry.Tool, m.entry.Class = name[:min(len(name), maxName)], m.hints.Class().String()
-}
-
 // digestArguments puts what was asked into the entry, as a digest. Arguments
 // that two readers could read in two ways are refused.
 func (m *matter) digestArguments(args []byte) error {
@@ -181,11 +133,6 @@ func (m *matter) digestArguments(args []byte) error {
 	sum, err := strict.Sum(args)
 	m.entry.ArgumentsDigest = sum.String()
 	return err
-}
-
-// passes reports whether the operator named the method for this server.
-func (j *Judge) passes(server, method string) bool {
-	return slices.ContainsFunc(j.Methods[server], func(p string) bool { return catalog.Match(p, method) })
 }
 
 // see says whether the principal may know of the tool: it exists, the principal
@@ -208,10 +155,7 @@ func (j *Judge) see(who *annotary.Principal, subject *policy.Subject, t *catalog
 // decide puts the matter to the policies, unless it is refused already.
 func (m *matter) decide() {
 	if m.told == "" {
-		m.decision = m.judge.Policies.Decide(&policy.Request{
-			Action: m.action, Who: m.who, Target: m.target,
-			Arguments: m.call.Message.Arguments(), Seen: annotary.CleanLabel(), Now: m.began,
-		})
+		m.decision = m.along(m.ask(m.action, m.target, m.arguments()))
 		m.told = toldOf(m.decision.Effect)
 	}
 	m.entry.SetDecision(m.decision)
@@ -222,6 +166,13 @@ func (m *matter) decide() {
 	if m.judge.Policies != nil {
 		m.entry.Policy = m.judge.Policies.Digest().String()
 	}
+}
+
+// ask puts one question to the policies.
+func (m *matter) ask(action policy.Action, target *policy.Target, args []byte) annotary.Decision {
+	return m.judge.Policies.Decide(&policy.Request{
+		Action: action, Who: m.who, Target: target, Arguments: args, Seen: annotary.CleanLabel(), Now: m.began,
+	})
 }
 
 // toldOf is the code of a decision for who must not learn its reasons.

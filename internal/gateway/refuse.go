@@ -43,9 +43,20 @@ var sentences = map[annotary.Code]string{
 // gives nothing away. Absent and hidden tools are answered alike, as the protocol
 // answers what does not exist.
 func (m *matter) refusal() *upstream.Answer {
-	if m.fault != nil {
-		return &upstream.Answer{Status: http.StatusOK, Body: m.fault.Answer(m.call.Message.ID())}
+	msg := &m.call.Message
+	switch {
+	case msg.Kind == rpc.Notification: // it has no id to answer under, only a status
+		fault := &rpc.Fault{Code: rpc.CodeRefused, Message: string(m.told), Data: reasonData(m.told)}
+		return &upstream.Answer{Status: http.StatusBadRequest, Body: fault.Answer(nil)}
+	case m.fault != nil:
+		return &upstream.Answer{Status: http.StatusOK, Body: m.fault.Answer(msg.ID())}
 	}
+	return &upstream.Answer{Status: http.StatusOK, Body: m.answer(sentences[m.told])}
+}
+
+// answer is the refusal as a message: of a tool an error that it made, of all
+// else, which has no such form, an error with a code of ours.
+func (m *matter) answer(sentence string) []byte {
 	type reason struct {
 		Code annotary.Code `json:"code"`
 		Rule string        `json:"rule,omitempty"`
@@ -56,7 +67,7 @@ func (m *matter) refusal() *upstream.Answer {
 		Call    string        `json:"call"`
 		Reasons []reason      `json:"reasons"`
 	}{Code: m.told, Call: m.entry.Call}
-	lines := []string{string(m.told) + ": " + sentences[m.told]}
+	lines := []string{string(m.told) + ": " + sentence}
 	for _, r := range m.decision.Reasons {
 		about.Reasons = append(about.Reasons, reason{r.Code, r.Rule, r.Hint})
 		lines = append(lines, "- "+r.Text)
@@ -68,11 +79,14 @@ func (m *matter) refusal() *upstream.Answer {
 	if err != nil { // strings always marshal
 		meta = []byte("{}")
 	}
+	if m.call.Message.Method != "tools/call" {
+		return (&rpc.Fault{Code: rpc.CodeRefused, Message: strings.Join(lines, "\n"), Data: meta}).Answer(m.call.Message.ID())
+	}
 	result := []byte(`{"content":[{"type":"text","text":""}],"isError":true}`)
 	result = strict.Set(result, slices.Concat([]byte(`[{"type":"text","text":`), strict.Quote(strings.Join(lines, "\n")), []byte(`}]`)), "content")
 	result = strict.Set(result, meta, "_meta", MetaDecision)
 	if m.call.Era == upstream.EraModern {
 		result = strict.Set(result, []byte(`"complete"`), "resultType")
 	}
-	return &upstream.Answer{Status: http.StatusOK, Body: rpc.NewResult(m.call.Message.ID(), result)}
+	return rpc.NewResult(m.call.Message.ID(), result)
 }

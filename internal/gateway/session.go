@@ -25,11 +25,14 @@ type Session struct {
 	Server    string
 	Dir       string
 
-	mu     sync.Mutex
-	server *upstream.Server
-	leg    upstream.Leg
-	hello  []byte // initialize as the client sent it
-	ready  []byte // notifications/initialized as the client sent it
+	mute bool // nobody could answer a question of the server
+
+	mu        sync.Mutex
+	server    *upstream.Server
+	leg       upstream.Leg
+	hello     []byte               // initialize as the client sent it
+	ready     []byte               // notifications/initialized as the client sent it
+	questions map[string]*question // that wait for the client's answer
 }
 
 // leg returns the way this call takes.

@@ -17,6 +17,7 @@ const (
 	CodeHeaderMismatch     = -32020 // header and body disagree
 	CodeMissingCapability  = -32021 // the client does not declare what it takes
 	CodeUnsupportedVersion = -32022
+	CodeRefused            = 4030 // ours, outside the range that is reserved: not permitted here
 )
 
 // A Fault is a protocol error: what a JSON-RPC error response says.
