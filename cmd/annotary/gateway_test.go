@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"regexp"
 	"syscall"
@@ -34,13 +35,31 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: await PORT")
 	}
-	for range 100 {
+	for range 1200 { // a minute: machines are slow when they are busy
 		if testenv.Listening("127.0.0.1:" + args[0]) {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 	ts.Fatalf("nobody listens on port %s", args[0])
+}
+
+// awaitText waits until a file holds what fits an expression: "awaittext FILE
+// REGEXP".
+func awaitText(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: awaittext FILE REGEXP")
+	}
+	want, err := regexp.Compile(args[1])
+	ts.Check(err)
+	var text []byte
+	for range 1200 {
+		if text, err = os.ReadFile(ts.MkAbs(args[0])); err == nil && want.Match(text) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("%s does not come to hold %s: %v\n%s", args[0], args[1], err, text)
 }
 
 // stopGateway kills the gateway of a data folder: "stopgateway DIR".

@@ -39,7 +39,16 @@ func TestScript(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup:               setup,
 		Condition:           condition,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"fill": fill, "shown": shown, "freeport": freePort, "await": await, "stopgateway": stopGateway, "hangup": hangUp, "reload": reload},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"fill":        fill,
+			"shown":       shown,
+			"freeport":    freePort,
+			"await":       await,
+			"awaittext":   awaitText,
+			"stopgateway": stopGateway,
+			"hangup":      hangUp,
+			"reload":      reload,
+		},
 	})
 }
 

@@ -202,6 +202,20 @@ func (t *Tool) For(args []byte) (annotary.Hints, *policy.Target, string) {
 	return t.Hints, t.target, ""
 }
 
+// Proposed returns the safe values that were said of the tool and that nobody
+// vouches for yet. Where a definition suggests the opposite of what the server
+// says, nothing of the tool is proposed, and contradicted says why: accepting in
+// bulk must not let a lie pass.
+func (t *Tool) Proposed() (claims []annotary.Claim, contradicted string) {
+	for _, c := range t.Resolution.Proposals {
+		against := t.Derived[c.Hint]
+		if c.By == annotary.FromDeclared && against.Value == c.Value.Not() && against.Value != annotary.Unknown {
+			return nil, fmt.Sprintf("it says %s is %s, but %s", c.Hint, c.Value, against.Why)
+		}
+	}
+	return t.Resolution.Proposals, ""
+}
+
 // Target returns what policies see of the tool, whatever the arguments.
 func (t *Tool) Target() *policy.Target { return t.target }
 

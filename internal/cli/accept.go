@@ -80,7 +80,7 @@ func runAccept(ctx context.Context, o *acceptOptions) error {
 	if err := o.show(found, skipped); err != nil || o.dryRun || len(found) == 0 {
 		return err
 	}
-	if ok, err := o.confirm(len(found), path); err != nil || !ok {
+	if ok, err := o.confirm(len(found), config.Ours(path)); err != nil || !ok {
 		return err
 	}
 	if err := write(path, found); err != nil {
@@ -141,7 +141,7 @@ func (o *acceptOptions) ask(ctx context.Context, name string, s config.Server, p
 	if err != nil {
 		return nil, err
 	}
-	stance, err := stanceOf(s, path)
+	stance, err := stanceOf(s)
 	if err != nil {
 		return nil, err
 	}
@@ -163,16 +163,12 @@ func (o *acceptOptions) add(t *catalog.Tool, found []proposal, skipped []string)
 	return found, skipped
 }
 
-// propose gathers the safe values that were said of a tool. Where a definition
-// suggests the opposite of what the server says, nothing of the tool is
-// proposed: accepting in bulk must not let a lie pass.
+// propose gathers the safe values that were said of a tool.
 func propose(t *catalog.Tool) (p proposal, contradicted string) {
 	p = proposal{Server: t.Server, Tool: t.Name, Hints: map[string]bool{}, hints: map[annotary.HintName]bool{}}
+	proposed, contradicted := t.Proposed()
 	var claims []annotary.Claim
-	for _, c := range t.Resolution.Proposals {
-		if against := t.Derived[c.Hint]; c.By == annotary.FromDeclared && against.Value == c.Value.Not() && against.Value != annotary.Unknown {
-			return p, fmt.Sprintf("it says %s is %s, but %s", c.Hint, c.Value, against.Why)
-		}
+	for _, c := range proposed {
 		p.hints[c.Hint], p.Hints[c.Hint.String()] = c.Value == annotary.Yes, c.Value == annotary.Yes
 		if !slices.Contains(p.By, c.By.String()) {
 			p.By = append(p.By, c.By.String())
@@ -187,7 +183,7 @@ func propose(t *catalog.Tool) (p proposal, contradicted string) {
 		return p, err.Error()
 	}
 	p.Class = res.Hints.Class().String()
-	return p, ""
+	return p, contradicted
 }
 
 func (o *acceptOptions) show(found []proposal, skipped []string) error {
@@ -225,20 +221,19 @@ func (o *acceptOptions) confirm(n int, path string) (bool, error) {
 	return err == nil && strings.EqualFold(strings.TrimSpace(line), "y"), nil
 }
 
-// write puts the proposals into the configuration, one tool after another.
+// write puts the proposals into the configuration, all or none.
 func write(path string, found []proposal) error {
+	var edits []config.Edit
 	for _, p := range found {
+		set := func(key string, value any) {
+			edits = append(edits, config.Edit{Path: []string{"servers", p.Server, "overrides", p.Tool, key}, Value: value})
+		}
 		for n := range annotary.HintName(annotary.NumHints) {
 			if v, ok := p.hints[n]; ok {
-				if err := config.SetFile(path, []string{"servers", p.Server, "overrides", p.Tool, n.String()}, v); err != nil {
-					return err
-				}
+				set(n.String(), v)
 			}
 		}
-		reason := "accepted: " + p.Why
-		if err := config.SetFile(path, []string{"servers", p.Server, "overrides", p.Tool, "reason"}, reason); err != nil {
-			return err
-		}
+		set("reason", "accepted: "+p.Why)
 	}
-	return nil
+	return config.SetFile(path, edits...)
 }

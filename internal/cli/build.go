@@ -36,10 +36,15 @@ func buildServers(next, last *config.Config, running map[string]*upstream.Server
 	return servers, nil
 }
 
-// sameServer reports whether a server is configured the same in both. The
-// limits and time-outs of all are part of each.
+// sameServer reports whether a server is started and reached the same in both.
+// What is said of its tools is not part of that: who accepts a tool must not lose
+// a running browser. The limits and time-outs of all are part of each.
 func sameServer(next, last *config.Config, name string) bool {
-	return reflect.DeepEqual(next.Servers[name], last.Servers[name]) &&
+	running := func(s config.Server) config.Server {
+		s.BelieveHints, s.Overrides, s.Narrow, s.Methods = false, nil, nil, nil
+		return s
+	}
+	return reflect.DeepEqual(running(next.Servers[name]), running(last.Servers[name])) &&
 		next.Timeouts == last.Timeouts && next.Limits == last.Limits
 }
 

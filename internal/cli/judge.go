@@ -64,7 +64,7 @@ func buildJudge(c *config.Config, path string, log gateway.Log) (*gateway.Judge,
 	}
 	j := &gateway.Judge{Policies: set, Log: log, Stances: map[string]catalog.Stance{}, Methods: map[string][]string{}}
 	for name, s := range c.Servers {
-		stance, err := stanceOf(s, path)
+		stance, err := stanceOf(s)
 		if err != nil {
 			return nil, annotary.E(annotary.CodeConfig, fmt.Sprintf("server %s: %v", name, err), err).
 				WithHint("docs/narrowing.md shows how a rule is written")
@@ -96,12 +96,11 @@ func readPolicies(paths []string) ([]policy.File, error) {
 }
 
 // stanceOf is what the configuration says of a server's tools.
-func stanceOf(s config.Server, path string) (catalog.Stance, error) {
-	at := annotary.Position{File: filepath.Base(path)}
+func stanceOf(s config.Server) (catalog.Stance, error) {
 	stance := catalog.Stance{Believe: s.BelieveHints}
 	for pattern, o := range s.Overrides {
 		stance.Overrides = append(stance.Overrides, catalog.Override{
-			Tools: pattern, Hints: o.Hints(), Reason: o.Reason, Expires: o.Until.End(), At: at,
+			Tools: pattern, Hints: o.Hints(), Reason: o.Reason, Expires: o.Until.End(), At: o.Position(),
 		})
 	}
 	for pattern, n := range s.Narrow {
@@ -109,7 +108,7 @@ func stanceOf(s config.Server, path string) (catalog.Stance, error) {
 		if err := rule.Check(); err != nil {
 			return stance, err
 		}
-		stance.Narrow = append(stance.Narrow, catalog.Narrow{Tools: pattern, Rule: rule, At: at})
+		stance.Narrow = append(stance.Narrow, catalog.Narrow{Tools: pattern, Rule: rule, At: n.Position()})
 	}
 	return stance, nil
 }

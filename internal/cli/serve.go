@@ -86,6 +86,7 @@ func runServe(ctx context.Context, o *serveOptions) error {
 	if err := d.printAddresses(o, l.Addr()); err != nil {
 		return err
 	}
+	go d.survey(ctx)
 	return d.serve(ctx, l)
 }
 
@@ -228,7 +229,8 @@ type daemon struct {
 	log     *slog.Logger
 	gateway *gateway.Gateway
 	handler *wire.Handler
-	ledger  *ledger // nil while calls are not judged
+	judged  *gateway.Judge // nil while calls are not judged
+	ledger  *ledger        // nil while calls are not judged
 
 	mu  sync.Mutex
 	cfg *config.Config
@@ -248,6 +250,7 @@ func newDaemon(path string, log *slog.Logger) (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.judged = judge
 	d.gateway.Use(judge)
 	d.gateway.Replace(servers...)
 	d.handler = wire.New(d.gateway, wireOptions(cfg, log))
@@ -277,6 +280,10 @@ func (d *daemon) reload() error {
 	if err != nil {
 		return err
 	}
+	if err := d.inherit(judge, servers); err != nil {
+		return err
+	}
+	d.judged = judge
 	d.gateway.Use(judge)
 	d.gateway.Replace(servers...)
 	d.cfg = next

@@ -208,14 +208,9 @@ func Find(dir string) (string, error) {
 }
 
 // Load reads a configuration: annotary.yaml, or the JSON file of a client
-// with its mcpServers (VS Code: servers). The result is validated.
-func Load(path string) (*Config, error) {
-	src, err := read(path)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(path, src)
-}
+// with its mcpServers (VS Code: servers) and what [Ours] holds beside it. The
+// result is validated.
+func Load(path string) (*Config, error) { return load(path, os.LookupEnv) }
 
 // LoadData reads of a configuration only where its data is. Whoever asks a
 // running gateway needs no more, and need not have the variables with the
@@ -224,6 +219,11 @@ func LoadData(path string) (*Config, error) {
 	src, err := read(path)
 	if err != nil {
 		return nil, err
+	}
+	if ours, err := readBeside(path); err != nil {
+		return nil, err
+	} else if ours != nil {
+		path, src = Ours(path), ours
 	}
 	d, root, err := open(path, src, os.LookupEnv)
 	if err != nil {

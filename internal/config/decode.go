@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/annotary/annotary"
 )
 
 // A decoder turns nodes into values and collects what is wrong with them.
@@ -45,7 +47,7 @@ func parse(name string, src []byte, env func(string) (string, bool)) (*Config, e
 func open(name string, src []byte, env func(string) (string, bool)) (*decoder, *yaml.Node, error) {
 	d := &decoder{problems: problems{file: name}, env: env, dialect: ourDialect}
 	read := d.yamlDocument
-	if strings.EqualFold(filepath.Ext(name), ".json") {
+	if isClient(name) {
 		d.loose, d.dialect = true, clientDialect
 		read = d.clientDocument
 	}
@@ -213,6 +215,9 @@ func setDefaults(v reflect.Value) map[string]int {
 	fields := map[string]int{}
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
+		if !f.IsExported() {
+			continue
+		}
 		fields[f.Tag.Get("yaml")] = i
 		if f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[Text]() {
 			setDefaults(v.Field(i))
@@ -248,6 +253,9 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, what string) {
 		}
 		e := reflect.New(v.Type().Elem()).Elem()
 		d.element(val, e, below(what, key.Value))
+		if p, ok := e.Addr().Interface().(interface{ setPosition(annotary.Position) }); ok {
+			p.setPosition(annotary.Position{File: filepath.Base(d.file), Line: key.Line})
+		}
 		v.SetMapIndex(reflect.ValueOf(key.Value), e)
 	}
 }

@@ -2,7 +2,9 @@ package config
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,35 +15,60 @@ import (
 	"github.com/annotary/annotary"
 )
 
-// SetFile sets one value in a configuration file, as [Set] does. The file is
-// replaced as a whole or not at all, and only by one that Load accepts.
-func SetFile(file string, path []string, value any) error {
+// An Edit is a value to be set, and the keys that lead to it.
+type Edit struct {
+	Path  []string
+	Value any
+}
+
+// SetFile sets values in a configuration file, as [Set] does; for the file of a
+// client, in the one beside it. The file is replaced as a whole or not at all,
+// and only by one that Load accepts.
+func SetFile(file string, edits ...Edit) error {
 	file, err := filepath.EvalSymlinks(file)
 	if err != nil {
 		return annotary.E(annotary.CodeConfig, "cannot find the configuration", err)
 	}
-	src, err := os.ReadFile(file)
-	if err != nil {
-		return annotary.E(annotary.CodeConfig, "cannot read the configuration "+file, err)
+	src, err := os.ReadFile(Ours(file))
+	if err != nil && (!isClient(file) || !errors.Is(err, fs.ErrNotExist)) {
+		return annotary.E(annotary.CodeConfig, "cannot read the configuration "+Ours(file), err)
 	}
-	out, err := Set(src, path, value)
-	if err != nil {
+	out := src
+	for _, e := range edits {
+		if out, err = Set(out, e.Path, e.Value); err != nil {
+			return err
+		}
+	}
+	if err := accepts(file, out); err != nil {
 		return err
 	}
-	if _, err := Parse(file, out); err != nil {
-		return err
-	}
-	if err := replace(file, out); err != nil {
-		return annotary.E(annotary.CodeConfig, "cannot write the configuration "+file, err)
+	if err := replace(Ours(file), out); err != nil {
+		return annotary.E(annotary.CodeConfig, "cannot write the configuration "+Ours(file), err)
 	}
 	return nil
+}
+
+// accepts reports whether Load would take the configuration with this content.
+func accepts(file string, content []byte) error {
+	if !isClient(file) {
+		_, err := Parse(file, content)
+		return err
+	}
+	src, err := read(file)
+	if err != nil {
+		return err
+	}
+	_, err = parseBoth(file, src, content, os.LookupEnv)
+	return err
 }
 
 // replace puts content in the place of a file without a moment in which the
 // file is half written.
 func replace(file string, content []byte) (err error) {
-	info, err := os.Stat(file)
-	if err != nil {
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(file); err == nil {
+		mode = info.Mode().Perm()
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
@@ -55,7 +82,7 @@ func replace(file string, content []byte) (err error) {
 	}()
 	_, err = tmp.Write(content)
 	for _, step := range []func() error{
-		func() error { return tmp.Chmod(info.Mode().Perm()) },
+		func() error { return tmp.Chmod(mode) },
 		tmp.Sync,
 		tmp.Close,
 	} {

@@ -245,7 +245,7 @@ func TestSetFile(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	if err := SetFile(link, []string{"limits", "depth"}, 9); err != nil {
+	if err := SetFile(link, Edit{[]string{"limits", "depth"}, 9}); err != nil {
 		t.Fatal(err)
 	}
 	got, _ := os.ReadFile(path)
@@ -256,7 +256,7 @@ func TestSetFile(t *testing.T) {
 	if info.Mode().Perm() != 0o640 {
 		t.Errorf("mode = %v, want 0640", info.Mode())
 	}
-	if err := SetFile(path, []string{"limits", "deep"}, 9); annotary.CodeOf(err) != annotary.CodeConfig {
+	if err := SetFile(path, Edit{[]string{"limits", "deep"}, 9}); annotary.CodeOf(err) != annotary.CodeConfig {
 		t.Errorf("an unknown key was written: %v", err)
 	}
 	after, _ := os.ReadFile(path)

@@ -60,7 +60,17 @@ type Override struct {
 	// Until is the day after which the override no longer holds, written
 	// 2027-01-31. If empty, it holds until you remove it.
 	Until Day `yaml:"until"`
+
+	place
 }
+
+// A place is where in the file something is written.
+type place struct{ position annotary.Position }
+
+// Position says where in the file it is written.
+func (p *place) Position() annotary.Position { return p.position }
+
+func (p *place) setPosition(at annotary.Position) { p.position = at }
 
 // Hints returns what the override says, by hint.
 func (o *Override) Hints() map[annotary.HintName]bool {
@@ -86,6 +96,8 @@ type Narrow struct {
 	// Dialect of a SQL text: postgres, mysql or sqlite. If empty, a text is a
 	// read only if it is one in all three.
 	Dialect string `yaml:"dialect"`
+
+	place
 }
 
 // Day is a date.

@@ -82,6 +82,9 @@ func reference(t *testing.T) string {
 		typ := reflect.TypeOf(s.of)
 		fmt.Fprintf(&out, "### %s\n\n| key | is | default | meaning |\n|---|---|---|---|\n", s.title)
 		for f := range typ.Fields() {
+			if !f.IsExported() {
+				continue
+			}
 			text, ok := docs[typ.Name()+"."+f.Name]
 			if !ok {
 				t.Errorf("%s.%s has no doc comment", typ.Name(), f.Name)

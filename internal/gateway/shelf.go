@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -115,5 +116,17 @@ func (s *shelf) ask(ctx context.Context, server *upstream.Server, stance catalog
 		return nil, err
 	}
 	s.whole = true
+	if s.lacks(listing.Tools) { // what the server no longer has is not there
+		s.defs, s.order, s.server = map[string]annotary.Tool{}, nil, nil
+	}
 	return s.learn(server.Name, listing.Tools, stance)
+}
+
+// lacks reports whether the list lacks a tool that is on the shelf.
+func (s *shelf) lacks(tools []annotary.Tool) bool {
+	listed := make(map[string]bool, len(tools))
+	for _, t := range tools {
+		listed[t.Name] = true
+	}
+	return slices.ContainsFunc(s.order, func(name string) bool { return !listed[name] })
 }
