@@ -59,6 +59,9 @@ type Reason struct {
 	Hint string   // what would help, where the rule says
 	Ask  Verdict  // how a person is to be asked, where the rule asks
 	At   Position // where the rule was written
+	// Version names the rule as it is written: edited, it has another. A yes to
+	// one is no yes to the other.
+	Version string
 }
 
 // A Position is a place in a file of the operator's.

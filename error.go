@@ -27,10 +27,32 @@ const (
 	CodeUnknownMethod Code = "unknown_method"    // the operator did not name it
 	CodeDenied        Code = "denied"            // policy does not permit it
 	CodeApproval      Code = "approval_required" // a person must say yes first
+	CodeApprovalNo    Code = "approval_denied"   // a person said no, and the no holds
 	CodeConflict      Code = "conflict"          // somebody else wrote first
 	CodeStore         Code = "store_unavailable" // the state store did not do it
-	CodeForged        Code = "forged"            // a signature is not of a known key
-	CodeForked        Code = "log_forked"        // the log has two histories
+
+	CodeStateForged   Code = "state_forged"    // the state of a call was not made here, or was changed
+	CodeStateExpired  Code = "state_expired"   // the state of a call is too old
+	CodeStateReplayed Code = "state_replayed"  // the state of a call was used before
+	CodeStateMismatch Code = "state_mismatch"  // the state belongs to another call or caller
+	CodeRounds        Code = "too_many_rounds" // a call went back and forth too often
+
+	CodeGrantSpent        Code = "grant_spent"        // the yes was for once
+	CodeGrantExpired      Code = "grant_expired"      // its time is over
+	CodeGrantRevoked      Code = "grant_revoked"      // somebody took it back
+	CodeGrantArguments    Code = "grant_arguments"    // it was for other arguments
+	CodeGrantDefinition   Code = "grant_definition"   // the tool is no longer what it was
+	CodeGrantConversation Code = "grant_conversation" // it was for another conversation
+	CodeGrantReasons      Code = "grant_reasons"      // it does not answer every reason there is now
+	CodeGrantApprover     Code = "grant_approver"     // who gave it may not, as policy stands
+
+	CodeUnknownApproval Code = "unknown_approval" // no such question or grant
+	CodeAnswered        Code = "already_answered" // somebody answered, or it expired
+	CodeNotApprover     Code = "not_approver"     // policy does not let this person answer here
+	CodeScopeTooWide    Code = "scope_too_wide"   // the yes cannot be given this widely
+
+	CodeForged Code = "forged"     // a signature is not of a known key
+	CodeForked Code = "log_forked" // the log has two histories
 )
 
 // An Error has a code for machines, a sentence for whoever asked, and a cause

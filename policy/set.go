@@ -3,6 +3,7 @@ package policy
 import (
 	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -138,6 +139,7 @@ func compile(p *cedar.Policy) *compiled {
 	c.reason = annotary.Reason{
 		Code: annotary.CodePolicy, Rule: c.id, At: c.at,
 		Text: string(notes["reason"]), Hint: string(notes["hint"]), Ask: askOf(string(notes["ask"])),
+		Version: versionOf(p),
 	}
 	if code := notes["code"]; code != "" {
 		c.reason.Code = annotary.Code(code)
@@ -146,6 +148,12 @@ func compile(p *cedar.Policy) *compiled {
 		c.reason.Text = "the policy " + c.id
 	}
 	return c
+}
+
+// versionOf digests what a policy says, however it is laid out.
+func versionOf(p *cedar.Policy) string {
+	sum := sha256.Sum256(p.MarshalCedar())
+	return hex.EncodeToString(sum[:8])
 }
 
 // askOf reads the @ask annotation. A forbid(unattended) without one asks each

@@ -17,6 +17,13 @@ var unrefused = map[string]string{
 	"CodeConnect": "it is an error", "CodeFindings": "of commands", "CodeConflict": "of stores",
 	"CodeForged": "of checkpoints", "CodeForked": "of checkpoints",
 	"CodeTrifecta": "nothing is known yet of what a conversation has seen",
+
+	"CodeApprovalNo": "not in the line yet", "CodeStateForged": "not in the line yet", "CodeStateExpired": "not in the line yet",
+	"CodeStateReplayed": "not in the line yet", "CodeStateMismatch": "not in the line yet", "CodeRounds": "not in the line yet",
+	"CodeGrantSpent": "not in the line yet", "CodeGrantExpired": "not in the line yet", "CodeGrantRevoked": "not in the line yet",
+	"CodeGrantArguments": "not in the line yet", "CodeGrantDefinition": "not in the line yet", "CodeGrantConversation": "not in the line yet",
+	"CodeGrantReasons": "not in the line yet", "CodeGrantApprover": "not in the line yet", "CodeUnknownApproval": "not in the line yet",
+	"CodeAnswered": "not in the line yet", "CodeNotApprover": "not in the line yet", "CodeScopeTooWide": "not in the line yet",
 }
 
 // inGateway are the codes that a script cannot bring about; a test of the

@@ -45,13 +45,15 @@ func suite(t *testing.T, e *jetstream.Engine) {
 		n++
 		return fmt.Sprintf("test%d", n)
 	}
-	storetest.RunBucket(t, func(t *testing.T) storetest.Bucket {
+	bucket := func(t *testing.T) storetest.Bucket {
 		b, made, err := e.Bucket(t.Context(), next(), jetstream.BucketOptions{})
 		if err != nil || !made {
 			t.Fatal(made, err, errors.Unwrap(err))
 		}
 		return b
-	})
+	}
+	storetest.RunBucket(t, bucket)
+	storetest.RunDesk(t, bucket)
 	storetest.RunLog(t, func(t *testing.T) storetest.Log {
 		l, err := e.Log(t.Context(), next(), "epoch", jetstream.LogOptions{})
 		if err != nil {

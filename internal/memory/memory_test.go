@@ -11,6 +11,10 @@ func TestBucket(t *testing.T) {
 	storetest.RunBucket(t, func(*testing.T) storetest.Bucket { return memory.NewBucket() })
 }
 
+func TestDesk(t *testing.T) {
+	storetest.RunDesk(t, func(*testing.T) storetest.Bucket { return memory.NewBucket() })
+}
+
 func TestLog(t *testing.T) {
 	storetest.RunLog(t, func(*testing.T) storetest.Log { return &memory.Log{} })
 }

@@ -1,0 +1,247 @@
+package approval
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/strict"
+	"github.com/annotary/annotary/shape"
+)
+
+// A Prompt is everything a person needs to decide, made in one place for every
+// channel. What strangers wrote is cleaned, on one line and cut to size, so that
+// it can pass neither for the question nor for a part of it.
+type Prompt struct {
+	Title  string `json:"title"`
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+	Class  string `json:"class"`
+	// Who asks: the principal, and the client it came through.
+	Who    string `json:"who"`
+	Client string `json:"client,omitempty"`
+	// Arguments are the values of the call, secrets left out; More is how many
+	// are not shown.
+	Arguments []Argument `json:"arguments"`
+	More      int        `json:"more,omitempty"`
+	// Undo says whether there is a way back.
+	Undo  string       `json:"undo"`
+	Hints []HintShown  `json:"hints"`
+	Why   []ReasonTold `json:"why"`
+	// Seen is what the conversation has seen, in words; empty where that is not
+	// followed.
+	Seen string `json:"seen,omitempty"`
+	// Changed names what is different in the definition since the last yes.
+	Changed []string `json:"changed,omitempty"`
+	// Parts are what the tool's behaviour consists of, kept with a yes.
+	Parts map[string]string `json:"parts,omitempty"`
+}
+
+// An Argument is one value of the call.
+type Argument struct {
+	Pointer string `json:"pointer"`
+	Value   string `json:"value"` // as text
+	Hidden  bool   `json:"hidden,omitempty"`
+}
+
+// HintShown is one thing that is held to be true of the tool, and by whose word.
+type HintShown struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	By    string `json:"by"`
+	Why   string `json:"why,omitempty"`
+}
+
+// ReasonTold is one rule that asks.
+type ReasonTold struct {
+	Code annotary.Code `json:"code"`
+	Rule string        `json:"rule,omitempty"`
+	Text string        `json:"text"`
+	Hint string        `json:"hint,omitempty"`
+}
+
+// How much is shown of what strangers wrote, in characters.
+const (
+	maxTitle     = 80
+	maxName      = 128
+	maxValue     = 240
+	maxText      = 200
+	maxArguments = 24
+	maxHiddenTag = "(hidden: it looks like a secret)"
+)
+
+// Shown is what a prompt is made of.
+type Shown struct {
+	Tool      *annotary.Tool // nil for what is no tool
+	Server    string
+	Name      string
+	Hints     *annotary.Hints
+	Principal *annotary.Principal
+	Arguments []byte
+	Reasons   []Reason
+	// Seen is what the conversation has seen; nil where that is not followed.
+	Seen    *annotary.Label
+	Parts   map[string]string
+	Changed []string
+	// Secret says whether a value looks like a secret. If nil, none does.
+	Secret func(pointer, value string) bool
+}
+
+// NewPrompt makes the prompt.
+func NewPrompt(s Shown) Prompt {
+	title := s.Name
+	if s.Tool != nil {
+		title = cmp.Or(s.Tool.Title, s.Name)
+	}
+	p := Prompt{
+		Title: line(title, maxTitle), Server: line(s.Server, maxName), Tool: line(s.Name, maxName),
+		Class: s.Hints.Class().String(), Who: line(s.Principal.Subject, maxName), Client: line(s.Principal.Client, maxName),
+		Undo: undo(s.Hints), Hints: hintsShown(s.Hints), Seen: seen(s.Seen), Parts: s.Parts,
+	}
+	p.Arguments, p.More = argumentsShown(&s)
+	for _, r := range s.Reasons {
+		p.Why = append(p.Why, ReasonTold{r.Code, line(r.Rule, maxName), line(r.Text, maxText), line(r.Hint, maxText)})
+	}
+	for _, c := range s.Changed {
+		p.Changed = append(p.Changed, line(c, maxText))
+	}
+	return p
+}
+
+func undo(h *annotary.Hints) string {
+	switch {
+	case h.Class() == annotary.Read:
+		return "It changes nothing."
+	case h.Is(annotary.Reversible):
+		return "It can be undone."
+	case h.Class() == annotary.Write:
+		return "It changes something, and destroys nothing."
+	case h[annotary.Reversible].Value == annotary.No:
+		return "It cannot be undone."
+	default:
+		return "It may destroy, and no way back is known."
+	}
+}
+
+// sources are what stands behind a hint, in words.
+var sources = map[annotary.Source]string{
+	annotary.FromDefault:  "nobody vouches for better",
+	annotary.FromDerived:  "its definition suggests it",
+	annotary.FromDeclared: "the server says so",
+	annotary.FromVerified: "seen in a watched run",
+	annotary.FromConfined: "enforced by the kernel",
+	annotary.FromOperator: "the operator says so",
+	annotary.FromObserved: "it was seen to do it",
+}
+
+func hintsShown(h *annotary.Hints) []HintShown {
+	out := make([]HintShown, 0, len(h))
+	for n := range annotary.HintName(annotary.NumHints) {
+		out = append(out, HintShown{n.String(), h[n].Value.String(), sources[h[n].From], line(h[n].Why, maxText)})
+	}
+	return out
+}
+
+func seen(l *annotary.Label) string {
+	switch {
+	case l == nil:
+		return ""
+	case l.Both():
+		return "private data, strangers' words"
+	case !l.Public:
+		return "private data"
+	case !l.Trusted:
+		return "strangers' words"
+	default:
+		return "neither private data nor strangers' words"
+	}
+}
+
+// argumentsShown returns the values of the arguments and how many are left out.
+func argumentsShown(s *Shown) (shown []Argument, more int) {
+	for pointer, raw := range strict.Leaves(s.Arguments) {
+		if len(shown) == maxArguments {
+			more++
+			continue
+		}
+		text, ok := strict.Text(raw)
+		if !ok {
+			text = string(raw)
+		}
+		a := Argument{Pointer: line(pointer, maxName)}
+		if s.Secret != nil && s.Secret(pointer, text) {
+			a.Value, a.Hidden = maxHiddenTag, true
+		} else {
+			a.Value = line(text, maxValue)
+		}
+		shown = append(shown, a)
+	}
+	return shown, more
+}
+
+// line makes one line of at most limit visible characters out of any text. A line
+// break shows as a sign, so that it can begin no line of ours.
+func line(s string, limit int) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range shape.Clean(s) {
+		switch {
+		case r == '\n':
+			r = '⏎'
+		case r == '\t' || unicode.IsSpace(r):
+			r = ' '
+		case !unicode.IsPrint(r), unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point), r == '\u2800':
+			continue
+		}
+		if n++; n > limit {
+			return strings.TrimRight(b.String(), " ") + "…"
+		}
+		b.WriteRune(r)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// Text writes the prompt for people who read plain text.
+func (p *Prompt) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q\n", p.Title)
+	fmt.Fprintf(&b, "Tool %s of server %s, asked for by %s.\n", p.Tool, p.Server, p.asker())
+	for _, a := range p.Arguments {
+		if a.Hidden {
+			fmt.Fprintf(&b, "  %s: %s\n", a.Pointer, a.Value)
+		} else {
+			fmt.Fprintf(&b, "  %s: %q\n", a.Pointer, a.Value)
+		}
+	}
+	if len(p.Arguments) == 0 {
+		b.WriteString("  (no arguments)\n")
+	}
+	if p.More > 0 {
+		fmt.Fprintf(&b, "  and %d more\n", p.More)
+	}
+	b.WriteString(p.Undo + "\n")
+	for _, c := range p.Changed {
+		fmt.Fprintf(&b, "Changed since you last said yes: %s\n", c)
+	}
+	b.WriteString("You are asked because:\n")
+	for _, r := range p.Why {
+		fmt.Fprintf(&b, "  %s (%s)\n", r.Text, cmp.Or(r.Rule, string(r.Code)))
+	}
+	b.WriteString("What is held to be true of it:\n")
+	for _, h := range p.Hints {
+		fmt.Fprintf(&b, "  %s: %s (%s)\n", h.Name, h.Value, h.By)
+	}
+	if p.Seen != "" {
+		fmt.Fprintf(&b, "This conversation has seen: %s.\n", p.Seen)
+	}
+	return b.String()
+}
+
+func (p *Prompt) asker() string {
+	if p.Client == "" {
+		return p.Who
+	}
+	return p.Who + " through " + p.Client
+}
