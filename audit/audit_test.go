@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,9 +96,7 @@ func newLog(t testing.TB, n, every int) *log {
 		l.lines = append(l.lines, line)
 		h := audit.LeafHash(line)
 		l.leaves = append(l.leaves, h[:]...)
-		if err := tree.Add(h); err != nil {
-			t.Fatal(err)
-		}
+		tree.Add(h)
 		if (i+1)%every == 0 {
 			l.seal(t, tree)
 		}
@@ -107,7 +106,7 @@ func newLog(t testing.TB, n, every int) *log {
 
 func (l *log) seal(t testing.TB, tree *audit.Tree) {
 	t.Helper()
-	root, err := tree.Root(tree.Size())
+	root, err := tree.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,6 +162,50 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// TestVerifyOneCheckpoint: the leaves name the bad entry however far the next
+// checkpoint is.
+func TestVerifyOneCheckpoint(t *testing.T) {
+	l := newLog(t, 1000, 1000)
+	for name, tt := range map[string]struct {
+		lines [][]byte
+		bad   int64
+	}{
+		"removed":        {slices.Delete(slices.Clone(l.lines), 37, 38), 37},
+		"last removed":   {l.lines[:999], 999},
+		"two swapped":    {slices.Concat(l.lines[:500], [][]byte{l.lines[501], l.lines[500]}, l.lines[502:]), 500},
+		"tail of 10 cut": {l.lines[:990], 990},
+	} {
+		if rep, err := l.verify(tt.lines, nil); err != nil || rep.Bad != tt.bad || rep.BadBefore != tt.bad+1 {
+			t.Errorf("%s: [%d,%d) (%s), %v, want %d", name, rep.Bad, rep.BadBefore, rep.Why, err, tt.bad)
+		}
+	}
+	// Leaves that were changed along with the entry convince nobody.
+	edited := bytes.Replace(l.lines[37], []byte("ann"), []byte("bob"), 1)
+	h := audit.LeafHash(edited)
+	copy(l.leaves[37*32:], h[:])
+	rep, err := l.verify(slices.Concat(l.lines[:37], [][]byte{edited}, l.lines[38:]), nil)
+	if err != nil || rep.Bad != 0 || rep.BadBefore != 1000 {
+		t.Errorf("with forged leaves: [%d,%d), %v", rep.Bad, rep.BadBefore, err)
+	}
+}
+
+// TestVerifyShortened: what retention dropped is vouched for by its leaves.
+func TestVerifyShortened(t *testing.T) {
+	l := newLog(t, 100, 10)
+	from := func(n int64) func(*audit.Sources) { return func(s *audit.Sources) { s.First = n } }
+	rep, err := l.verify(l.lines[40:], from(40))
+	if err != nil || !rep.Whole() || rep.Entries != 60 || rep.Sealed != 100 {
+		t.Errorf("shortened: %+v, %v", rep, err)
+	}
+	if rep, err := l.verify(l.lines[41:], from(40)); err != nil || rep.Bad != 40 {
+		t.Errorf("shortened by one more than it says: %+v, %v", rep, err)
+	}
+	_, err = l.verify(l.lines[40:], func(s *audit.Sources) { s.First, s.Leaves = 40, nil })
+	if annotary.CodeOf(err) != annotary.CodeInvalid {
+		t.Errorf("shortened, without leaves: %v", err)
+	}
+}
+
 // TestVerifyCutTail: whoever cuts the newest entries and their checkpoints is
 // seen only by who kept a checkpoint elsewhere, and the report says which.
 func TestVerifyCutTail(t *testing.T) {
@@ -173,7 +216,7 @@ func TestVerifyCutTail(t *testing.T) {
 	if err != nil || !rep.Whole() || rep.TailKnown || rep.Sealed != 80 || rep.Unsealed != 5 {
 		t.Errorf("without a kept checkpoint: %+v, %v", rep, err)
 	}
-	rep, err = l.verify(l.lines[:85], func(s *audit.Sources) { s.Known = kept })
+	rep, err = l.verify(l.lines[:85], func(s *audit.Sources) { s.Known = [][]byte{kept} })
 	if err != nil || rep.Bad != 85 || !rep.TailKnown {
 		t.Errorf("with a kept checkpoint: %+v, %v", rep, err)
 	}
@@ -195,33 +238,6 @@ func TestVerifyForgedAndForked(t *testing.T) {
 	}
 	if _, err := l.verify(l.lines, func(s *audit.Sources) { s.Checkpoints = nil }); err == nil {
 		t.Error("verified against nothing")
-	}
-}
-
-func TestProof(t *testing.T) {
-	l := newLog(t, 50, 50)
-	tree := &audit.Tree{}
-	for _, line := range l.lines {
-		if err := tree.Add(audit.LeafHash(line)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c, err := audit.OpenCheckpoint(l.points[0], l.key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := tree.Prove(17, 50)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Check(c, l.lines[17]); err != nil {
-		t.Errorf("a true proof: %v", err)
-	}
-	if err := p.Check(c, l.lines[18]); err == nil {
-		t.Error("the proof of one entry shows another")
-	}
-	if _, err := tree.Prove(50, 50); err == nil {
-		t.Error("proved an entry that is not there")
 	}
 }
 
