@@ -72,6 +72,9 @@ func ParseKey(secret string) (Key, error) {
 	return Key{signer, public}, nil
 }
 
+// Name returns the key's name.
+func (k Key) Name() string { return k.signer.Name() }
+
 // Public returns the key that verifies what this one signs.
 func (k Key) Public() string { return k.public }
 

@@ -18,6 +18,7 @@ import (
 const (
 	maxPackBytes   = 512 << 10
 	maxPackEntries = 256
+	maxEntryBytes  = 32 << 10
 	// dedupWindow is how long the engine remembers the id of a pack. A pack
 	// that was not acknowledged is sent again only well inside it.
 	dedupWindow = 2 * time.Minute
@@ -80,8 +81,8 @@ func (e *Engine) Log(ctx context.Context, name, epoch string, o LogOptions) (*Lo
 // Append adds an entry and returns when it is on disk. An error means the entry
 // must be taken as not written: whoever waited for it goes no further.
 func (l *Log) Append(ctx context.Context, line []byte) error {
-	if bytes.IndexByte(line, '\n') >= 0 {
-		return annotary.E(annotary.CodeInternal, "an entry of the log is one line", nil)
+	if bytes.IndexByte(line, '\n') >= 0 || len(line) > maxEntryBytes {
+		return annotary.E(annotary.CodeInternal, "an entry of the log is one line of at most 32 KB", nil)
 	}
 	p := &pending{line: line, done: make(chan error, 1)}
 	select {
@@ -129,7 +130,7 @@ func (l *Log) write() {
 func (l *Log) gather(first *pending) []*pending {
 	pack := []*pending{first}
 	size := len(first.line)
-	for len(pack) < maxPackEntries && size < maxPackBytes {
+	for len(pack) < maxPackEntries && size+1+maxEntryBytes <= maxPackBytes {
 		select {
 		case p := <-l.entries:
 			pack = append(pack, p)

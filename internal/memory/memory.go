@@ -127,14 +127,15 @@ func below(key, prefix string) bool {
 
 // A Log is appended to.
 type Log struct {
-	mu    sync.Mutex
-	lines [][]byte
+	mu      sync.Mutex
+	lines   [][]byte
+	dropped int // from the beginning
 }
 
 // Append adds an entry.
 func (l *Log) Append(_ context.Context, line []byte) error {
-	if bytes.IndexByte(line, '\n') >= 0 {
-		return annotary.E(annotary.CodeInternal, "an entry of the log is one line", nil)
+	if bytes.IndexByte(line, '\n') >= 0 || len(line) > maxEntryBytes {
+		return annotary.E(annotary.CodeInternal, "an entry of the log is one line of at most 32 KB", nil)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,14 +143,16 @@ func (l *Log) Append(_ context.Context, line []byte) error {
 	return nil
 }
 
+const maxEntryBytes = 32 << 10
+
 // Read calls each for every pack from the given one on, in order. Each entry is
 // a pack of its own; packs count from 1.
 func (l *Log) Read(_ context.Context, from uint64, each func(pack uint64, lines [][]byte) error) error {
 	l.mu.Lock()
-	lines := l.lines
+	lines, dropped := l.lines, uint64(l.dropped)
 	l.mu.Unlock()
-	for i := max(from, 1); i <= uint64(len(lines)); i++ {
-		if err := each(i, lines[i-1:i]); err != nil {
+	for pack := max(from, dropped+1); pack <= dropped+uint64(len(lines)); pack++ {
+		if err := each(pack, lines[pack-dropped-1:pack-dropped]); err != nil {
 			return err
 		}
 	}
@@ -164,5 +167,16 @@ func (l *Log) Extent(context.Context) (first, last, size uint64, err error) {
 	for _, line := range l.lines {
 		size += uint64(len(line))
 	}
-	return 1, uint64(len(l.lines)), size, nil
+	return uint64(l.dropped + 1), uint64(l.dropped + len(l.lines)), size, nil
+}
+
+// Purge drops every pack before the given one.
+func (l *Log) Purge(_ context.Context, before uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := int(before) - 1 - l.dropped; n > 0 {
+		n = min(n, len(l.lines))
+		l.lines, l.dropped = l.lines[n:], l.dropped+n
+	}
+	return nil
 }

@@ -27,6 +27,8 @@ type Bucket interface {
 type Log interface {
 	Append(ctx context.Context, line []byte) error
 	Read(ctx context.Context, from uint64, each func(pack uint64, lines [][]byte) error) error
+	Extent(ctx context.Context) (first, last, size uint64, err error)
+	Purge(ctx context.Context, before uint64) error
 }
 
 // RunBucket holds a bucket to its contract. Every call of open gives an empty
@@ -212,6 +214,39 @@ func RunLog(t *testing.T, open func(t *testing.T) Log) {
 			t.Error("an entry of two lines was taken")
 		}
 	})
+	t.Run("too-large", func(t *testing.T) {
+		if err := open(t).Append(t.Context(), make([]byte, 32<<10+1)); err == nil {
+			t.Error("an entry of more than 32 KB was taken")
+		}
+	})
+	t.Run("purge", func(t *testing.T) { purge(t, open(t)) })
+}
+
+// purge: what is dropped is gone, packs keep their numbers, and reading from a
+// dropped one begins at the first that is left.
+func purge(t *testing.T, l Log) {
+	ctx := t.Context()
+	for i := range 10 {
+		if err := l.Append(ctx, fmt.Append(nil, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Purge(ctx, 5); err != nil {
+		t.Fatal(err)
+	}
+	first, last, size, err := l.Extent(ctx)
+	if first != 5 || last != 10 || size == 0 || err != nil {
+		t.Errorf("extent %d to %d, %d bytes, %v; want 5 to 10", first, last, size, err)
+	}
+	if got := read(t, l, 2); fmt.Sprint(got) != "[4 5 6 7 8 9]" {
+		t.Errorf("left is %v", got)
+	}
+	if got := read(t, l, 10); fmt.Sprint(got) != "[9]" {
+		t.Errorf("from 10 on there is %v", got)
+	}
+	if got := read(t, l, 11); len(got) != 0 {
+		t.Errorf("from 11 on there is %v", got)
+	}
 }
 
 func order(t *testing.T, l Log) {
