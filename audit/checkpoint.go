@@ -82,8 +82,13 @@ func (k Key) Public() string { return k.public }
 // one of the public keys.
 func OpenCheckpoint(signed []byte, publicKeys ...string) (Checkpoint, error) {
 	var verifiers []note.Verifier
+	seen := map[string]bool{} // a key that is named twice is one
 	for _, k := range publicKeys {
-		v, err := note.NewVerifier(strings.TrimSpace(k))
+		if k = strings.TrimSpace(k); seen[k] {
+			continue
+		}
+		seen[k] = true
+		v, err := note.NewVerifier(k)
 		if err != nil {
 			return Checkpoint{}, annotary.E(annotary.CodeInvalid, "a public key cannot be read: "+err.Error(), err)
 		}

@@ -1,0 +1,492 @@
+package notary
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/audit"
+	"github.com/annotary/annotary/internal/memory"
+)
+
+// house is a log with everything that seals it.
+type house struct {
+	log                *memory.Log
+	tiles, checkpoints *memory.Bucket
+	keys               KeyFile
+	file               File
+	n                  int
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	dir := t.TempDir()
+	h := &house{
+		log: &memory.Log{}, tiles: memory.NewBucket(), checkpoints: memory.NewBucket(),
+		keys: KeyFile(filepath.Join(dir, "audit.key")), file: File(filepath.Join(dir, "checkpoints.txt")),
+	}
+	if err := h.keys.Make(); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (h *house) options() Options {
+	return Options{
+		Name: "default", Log: h.log, Tiles: h.tiles, Checkpoints: h.checkpoints, Keys: h.keys.Read,
+		Witnesses: []Witness{h.file}, Replica: "a", Every: time.Millisecond, Mark: time.Millisecond,
+	}
+}
+
+func line(i int) []byte { return fmt.Appendf(nil, `{"entry":%d}`, i) }
+
+func (h *house) append(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		if err := h.log.Append(t.Context(), line(h.n)); err != nil {
+			t.Fatal(err)
+		}
+		h.n++
+	}
+}
+
+// verify holds the whole log against what the sealer published.
+func (h *house) verify(t *testing.T, s *Sealer) audit.Report {
+	t.Helper()
+	newest, err := s.Newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := h.keys.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines, leaves bytes.Buffer
+	err = h.log.Read(t.Context(), newest.FirstPack, func(_ uint64, ls [][]byte) error {
+		for _, l := range ls {
+			lines.Write(append(l, '\n'))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Leaves(t.Context(), newest.Size, func(h audit.Hash) error { leaves.Write(h[:]); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := os.ReadFile(string(h.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep, err := audit.Verify(audit.Sources{
+		Entries: &lines, Leaves: &leaves, First: newest.First, Keys: keys.Trusted,
+		Checkpoints: [][]byte{newest.Checkpoint}, Known: audit.SplitNotes(kept),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep
+}
+
+func seal(t *testing.T, s *Sealer) {
+	t.Helper()
+	if err := s.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSeal: what was appended in any portions is sealed as one log, by one
+// sealer or by ever new ones that take up where the last left off.
+func TestSeal(t *testing.T) {
+	h := newHouse(t)
+	s := New(h.options())
+	seal(t, s) // nothing to seal
+	for i, n := range []int{1, 0, 254, 1, 1, 600, 255} {
+		h.append(t, n)
+		if i%2 == 0 {
+			s = New(h.options())
+		}
+		seal(t, s)
+		if rep := h.verify(t, s); !rep.Whole() || rep.Sealed != int64(h.n) || !rep.TailKnown {
+			t.Fatalf("after %d entries: %+v", h.n, rep)
+		}
+	}
+	if got := s.Status(); got.Size != int64(h.n) || got.Alarm != nil {
+		t.Errorf("status %+v", got)
+	}
+}
+
+func TestProve(t *testing.T) {
+	h := newHouse(t)
+	h.append(t, 700)
+	s := New(h.options())
+	seal(t, s)
+	keys, err := h.keys.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int64{0, 255, 256, 511, 699} {
+		p, err := s.Prove(t.Context(), i)
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		c, err := audit.OpenCheckpoint(p.Checkpoint, keys.Trusted...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Check(c, line(int(i))); err != nil || string(p.Line) != string(line(int(i))) {
+			t.Errorf("entry %d: %s, %v", i, p.Line, err)
+		}
+	}
+	if _, err := s.Prove(t.Context(), 700); annotary.CodeOf(err) != annotary.CodeInvalid {
+		t.Errorf("proving what is not there: %v", err)
+	}
+}
+
+// TestTwoSealers (S7): many who seal at once publish one tree.
+func TestTwoSealers(t *testing.T) {
+	h := newHouse(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var wg sync.WaitGroup
+	sealers := make([]*Sealer, 4)
+	for i := range sealers {
+		o := h.options()
+		o.Replica = fmt.Sprint(i)
+		o.Witnesses = nil
+		if i == 0 {
+			o.Witnesses = []Witness{h.file}
+		}
+		sealers[i] = New(o)
+		wg.Go(func() { // without the lease: all at the same time
+			for ctx.Err() == nil {
+				if err := sealers[i].Seal(context.Background()); err != nil && annotary.CodeOf(err) != annotary.CodeConflict {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	for range 300 {
+		h.append(t, 7)
+		time.Sleep(100 * time.Microsecond)
+	}
+	stop()
+	wg.Wait()
+	for _, s := range sealers {
+		seal(t, s)
+		if rep := h.verify(t, s); !rep.Whole() || rep.Sealed != int64(h.n) {
+			t.Errorf("%+v", rep)
+		}
+	}
+}
+
+// TestLease: while one works the others rest, and one that fell silent is
+// replaced.
+func TestLease(t *testing.T) {
+	h := newHouse(t)
+	a, b := New(h.options()), New(h.options())
+	b.o.Replica = "b"
+	if !a.lease(t.Context()) || b.lease(t.Context()) || !a.lease(t.Context()) {
+		t.Error("the lease is not a's alone")
+	}
+	_, revision, err := h.checkpoints.Get(t.Context(), "default/lease")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.swap(t.Context(), "lease", lease{"a", time.Now().Add(-time.Second)}, revision); err != nil {
+		t.Fatal(err)
+	}
+	if !b.lease(t.Context()) || a.lease(t.Context()) {
+		t.Error("b does not take over from a silent a")
+	}
+}
+
+// TestForked (S7): each way in which the store can come to tell another history
+// stops the sealing with an alarm.
+func TestForked(t *testing.T) {
+	for name, tamper := range map[string]func(t *testing.T, h *house, s *Sealer) *Sealer{
+		"another root, found while running": func(t *testing.T, h *house, s *Sealer) *Sealer {
+			other := rewritten(t, h, 300)
+			h.checkpoints, h.tiles = other.checkpoints, other.tiles
+			s.o.Checkpoints, s.tiles.bucket = h.checkpoints, h.tiles
+			return s
+		},
+		"another root, found at start": func(t *testing.T, h *house, _ *Sealer) *Sealer {
+			other := rewritten(t, h, 300)
+			h.checkpoints, h.tiles = other.checkpoints, other.tiles
+			return New(h.options())
+		},
+		"a longer tree that begins otherwise": func(t *testing.T, h *house, s *Sealer) *Sealer {
+			other := rewritten(t, h, 400)
+			s.o.Checkpoints, s.tiles.bucket = other.checkpoints, other.tiles
+			return s
+		},
+		"a tile changed": func(t *testing.T, h *house, _ *Sealer) *Sealer {
+			raw, revision, err := h.tiles.Get(t.Context(), "default/0/1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw = bytes.Clone(raw)
+			raw[40] ^= 1
+			if _, err := h.tiles.Swap(t.Context(), "default/0/1", raw, revision); err != nil {
+				t.Fatal(err)
+			}
+			return New(h.options())
+		},
+		"log and tree cut": func(t *testing.T, h *house, _ *Sealer) *Sealer {
+			other := rewritten(t, h, 100)
+			h.log, h.checkpoints, h.tiles = other.log, other.checkpoints, other.tiles
+			return New(h.options())
+		},
+		"log and tree gone": func(t *testing.T, h *house, _ *Sealer) *Sealer {
+			h.log, h.checkpoints, h.tiles = &memory.Log{}, memory.NewBucket(), memory.NewBucket()
+			return New(h.options())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			var said bytes.Buffer
+			h.append(t, 300)
+			s := New(h.options())
+			seal(t, s)
+			s = tamper(t, h, s)
+			s.o.Diary = slog.New(slog.NewTextHandler(&said, nil))
+			h.append(t, 1)
+			before, err := os.ReadFile(string(h.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.look(t.Context())
+			if err := s.Status().Alarm; annotary.CodeOf(err) != annotary.CodeForked || !strings.Contains(said.String(), "ALARM") {
+				t.Errorf("alarm: %v; said: %s", err, said.String())
+			}
+			h.append(t, 1)
+			s.look(t.Context())
+			after, err := os.ReadFile(string(h.file))
+			if err != nil || !bytes.Equal(before, after) {
+				t.Errorf("sealing went on: %s %v", after[len(before):], err)
+			}
+		})
+	}
+}
+
+// rewritten is the house with the same keys and another first entry.
+func rewritten(t *testing.T, h *house, n int) *house {
+	t.Helper()
+	other := &house{log: &memory.Log{}, tiles: memory.NewBucket(), checkpoints: memory.NewBucket(), keys: h.keys, n: 1}
+	if err := other.log.Append(t.Context(), []byte(`{"entry":"other"}`)); err != nil {
+		t.Fatal(err)
+	}
+	other.append(t, n-1)
+	o := other.options()
+	o.Witnesses = nil
+	seal(t, New(o))
+	return other
+}
+
+// TestForged: a newest checkpoint that none of our keys signed is an alarm.
+func TestForged(t *testing.T) {
+	h, stranger := newHouse(t), newHouse(t)
+	h.append(t, 10)
+	stranger.append(t, 20)
+	seal(t, New(stranger.options()))
+	h.checkpoints, h.tiles = stranger.checkpoints, stranger.tiles
+	s := New(h.options())
+	s.look(t.Context())
+	if err := s.Status().Alarm; annotary.CodeOf(err) != annotary.CodeForged {
+		t.Errorf("alarm: %v", err)
+	}
+}
+
+// TestRotate: checkpoints before and after a change of keys verify with all
+// public keys, and those after it also with the old one alone until the next.
+func TestRotate(t *testing.T) {
+	h := newHouse(t)
+	first, err := h.keys.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(h.options())
+	for i, forget := range []bool{false, false, true} {
+		h.append(t, 10)
+		seal(t, s)
+		if err := h.keys.Rotate(forget); err != nil {
+			t.Fatal(err)
+		}
+		h.append(t, 10)
+		seal(t, s)
+		if rep := h.verify(t, s); !rep.Whole() || rep.Sealed != int64(h.n) {
+			t.Fatalf("%+v", rep)
+		}
+		newest, err := s.Newest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = audit.OpenCheckpoint(newest.Checkpoint, first.Trusted[0])
+		if (err == nil) != (i == 0) {
+			t.Errorf("after change %d the first key gives %v", i+1, err)
+		}
+	}
+	info, err := os.Stat(string(h.keys))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the secret keys have mode %v, %v", info.Mode(), err)
+	}
+}
+
+// TestShorten: only what is sealed, old and copied goes; what is left verifies,
+// and entries are still found by their index.
+func TestShorten(t *testing.T) {
+	h := newHouse(t)
+	s := New(h.options())
+	h.append(t, 300)
+	seal(t, s)
+	time.Sleep(5 * time.Millisecond)
+	between := time.Now()
+	time.Sleep(5 * time.Millisecond)
+	h.append(t, 300)
+	seal(t, s)
+	for _, tt := range []struct {
+		name    string
+		before  time.Time
+		done    uint64
+		dropped int64
+	}{
+		{"nothing is old", between.Add(-time.Hour), 1000, 0},
+		{"nothing is copied", time.Now(), 299, 0},
+		{"the first half is old", between, 1000, 300},
+		{"again", between, 1000, 300},
+	} {
+		if dropped, err := s.Shorten(t.Context(), tt.before, tt.done); err != nil || dropped != tt.dropped {
+			t.Errorf("%s: dropped %d, %v, want %d", tt.name, dropped, err, tt.dropped)
+		}
+		if first, _, _, err := h.log.Extent(t.Context()); err != nil || first != uint64(tt.dropped)+1 {
+			t.Errorf("%s: the log begins at %d, %v", tt.name, first, err)
+		}
+	}
+	h.append(t, 50)
+	seal(t, s)
+	if rep := h.verify(t, s); !rep.Whole() || rep.First != 300 || rep.Entries != 350 {
+		t.Errorf("%+v", rep)
+	}
+	for _, i := range []int64{300, 511, 512, 649} { // 300 to 511 share a tile with what is gone
+		if p, err := s.Prove(t.Context(), i); err != nil || string(p.Line) != string(line(int(i))) {
+			t.Errorf("entry %d: %s, %v", i, p.Line, err)
+		}
+	}
+	if p, err := s.Prove(t.Context(), 5); err != nil || p.Line != nil {
+		t.Errorf("a dropped entry: %s, %v", p.Line, err)
+	}
+}
+
+// TestRun: a sealer left to itself seals within its second, and once more at
+// its end.
+func TestRun(t *testing.T) {
+	h := newHouse(t)
+	ctx, stop := context.WithCancel(t.Context())
+	s := New(h.options())
+	done := make(chan struct{})
+	go func() { defer close(done); s.Run(ctx) }()
+	h.append(t, 10)
+	for deadline := time.Now().Add(30 * time.Second); s.Status().Size < 10; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not sealed")
+		}
+	}
+	stop()
+	<-done
+	h.append(t, 5)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	New(h.options()).Run(ended)
+	if rep := h.verify(t, s); rep.Sealed != 15 {
+		t.Errorf("sealed %d of 15 at the end", rep.Sealed)
+	}
+}
+
+// TestFile: what a crash left half written is no checkpoint.
+func TestFile(t *testing.T) {
+	f := File(filepath.Join(t.TempDir(), "c"))
+	if last, err := f.Last(); last != nil || err != nil {
+		t.Errorf("last of nothing: %q, %v", last, err)
+	}
+	h := newHouse(t)
+	h.append(t, 3)
+	o := h.options()
+	o.Witnesses = []Witness{f}
+	seal(t, New(o))
+	want, err := f.Last()
+	if err != nil || want == nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(string(f), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(file, "annotary-log-x\n7\nAAAA"); err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	if got, err := f.Last(); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("last: %q, %v, want %q", got, err, want)
+	}
+}
+
+// TestWebhook: a dead receiver holds nobody up, and gets the newest when it is
+// back.
+func TestWebhook(t *testing.T) {
+	var mu sync.Mutex
+	alive, got := false, []string{}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !alive {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		got = append(got, string(body))
+	}))
+	defer srv.Close()
+	h := newHouse(t)
+	o := h.options()
+	o.Witnesses = []Witness{&Webhook{URL: srv.URL}}
+	s := New(o)
+	for range 5 {
+		h.append(t, 1)
+		seal(t, s)
+	}
+	mu.Lock()
+	alive = true
+	mu.Unlock()
+	newest, err := s.Newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		mu.Lock()
+		last := ""
+		if len(got) > 0 {
+			last = got[len(got)-1]
+		}
+		mu.Unlock()
+		if last == string(newest.Checkpoint) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the webhook last got %q", last)
+		}
+	}
+}
