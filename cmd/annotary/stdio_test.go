@@ -28,7 +28,8 @@ func TestStdio_share(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := filepath.Join(dir, "annotary.yaml")
-	text := fmt.Sprintf("data: %s\nservers:\n  slow: {command: sh, args: [%s]}\n", dir, filepath.Join(dir, "slow.sh"))
+	data := filepath.Join(dir, "data")
+	text := fmt.Sprintf("data: %s\nservers:\n  slow: {command: sh, args: [%s]}\n", data, filepath.Join(dir, "slow.sh"))
 	write(t, config, text)
 	write(t, filepath.Join(dir, "slow.sh"), slowServer)
 
@@ -42,10 +43,10 @@ func TestStdio_share(t *testing.T) {
 		p.expect(t, hello, `"serverInfo"`)
 		p.send(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	}
-	first := gatewayPid(t, dir)
+	first := gatewayPid(t, data)
 	for _, p := range pipes {
 		p.expect(t, `{"jsonrpc":"2.0","id":2,"method":"ping"}`, `"id":2,"result"`)
-		if pid := gatewayPid(t, dir); pid != first {
+		if pid := gatewayPid(t, data); pid != first {
 			t.Errorf("there are gateways %d and %d", first, pid)
 		}
 	}
@@ -60,7 +61,7 @@ func TestStdio_share(t *testing.T) {
 		p.await(t, "the gateway stopped before it answered")
 		p.expect(t, `{"jsonrpc":"2.0","id":3,"method":"ping"}`, `"id":3,"result"`)
 	}
-	if again := gatewayPid(t, dir); again == first {
+	if again := gatewayPid(t, data); again == first {
 		t.Error("the gateway was not killed")
 	} else if err := syscall.Kill(again, syscall.SIGTERM); err != nil {
 		t.Error(err)

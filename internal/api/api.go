@@ -1,6 +1,6 @@
 // Package api is the operator's channel: how commands look at and change a
 // running gateway. It speaks JSON over HTTP on a unix socket that only the user
-// who runs the gateway may use ([Serve]), never on the listener of MCP clients:
+// who runs the gateway may use, and only with the token beside it ([Serve]), never on the listener of MCP clients:
 // what it says, callers must not learn.
 //
 // [Handler] answers and [Client] asks. docs/openapi/v1.yaml describes both and is
@@ -40,6 +40,12 @@ type Options struct {
 	State func() *StateHealth
 	// Version and Config are what status tells.
 	Version, Config string
+	// Confined says how commands are kept out of the data folder.
+	Confined string
+	// Token is what a request on the socket must carry. It lies in a file beside
+	// the socket: some protections keep a command from reading a file there that
+	// cannot keep it from connecting.
+	Token string
 }
 
 // server answers the requests.

@@ -59,7 +59,7 @@ func options(t testing.TB, log Log) Options {
 	g.Use(&gateway.Judge{Policies: set, Stances: map[string]catalog.Stance{}})
 	t.Cleanup(func() { g.Replace(); g.Wait() })
 	return Options{
-		Gateway: g, Version: "v1", Config: "annotary.yaml",
+		Gateway: g, Version: "v1", Config: "annotary.yaml", Confined: "none",
 		Log:    func() Log { return log },
 		Reload: func() error { return annotary.E(annotary.CodeConfig, "no such key", nil).WithHint("mend it") },
 	}
@@ -139,8 +139,9 @@ func dial(t *testing.T, o Options) *Client {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
+	o.Token = "open sesame"
 	go func() { ended <- Serve(ctx, l, o) }()
-	c := NewClient(func() (net.Conn, error) { return net.Dial("unix", path) })
+	c := NewClient(func() (net.Conn, error) { return net.Dial("unix", path) }, tokenOf(o.Token))
 	t.Cleanup(func() {
 		c.Close()
 		cancel()
@@ -149,6 +150,30 @@ func dial(t *testing.T, o Options) *Client {
 		}
 	})
 	return c
+}
+
+func tokenOf(token string) func() (string, error) {
+	return func() (string, error) { return token, nil }
+}
+
+// TestServe_token: who reaches the socket but cannot read the token hears nothing.
+func TestServe_token(t *testing.T) {
+	c := dial(t, options(t, &memory.Log{}))
+	if err := c.get(t.Context(), "GET", "/v1/status", nil, &Status{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, token := range []string{"", "open sesam", "open sesame2"} {
+		c.token = tokenOf(token)
+		for _, r := range routes {
+			_, err := c.do(t.Context(), r.method, r.path, struct{}{})
+			if err == nil || !strings.Contains(err.Error(), "token") {
+				t.Errorf("%s %s with %q: %v", r.method, r.path, token, err)
+			}
+		}
+	}
+	if err := Serve(t.Context(), nil, Options{}); err == nil {
+		t.Error("a channel without a token")
+	}
 }
 
 // TestAudit: a filter keeps what it says, byte for byte, in order.
@@ -222,7 +247,7 @@ func TestAudit_cutShort(t *testing.T) {
 }
 
 func TestClient_nobodyThere(t *testing.T) {
-	c := NewClient(func() (net.Conn, error) { return net.Dial("unix", filepath.Join(t.TempDir(), "none")) })
+	c := NewClient(func() (net.Conn, error) { return net.Dial("unix", filepath.Join(t.TempDir(), "none")) }, tokenOf("x"))
 	if err := c.Reload(t.Context()); annotary.CodeOf(err) != annotary.CodeConnect {
 		t.Errorf("got %v", err)
 	}

@@ -14,11 +14,14 @@ import (
 )
 
 // A Client asks a running gateway.
-type Client struct{ http http.Client }
+type Client struct {
+	http  http.Client
+	token func() (string, error)
+}
 
-// NewClient makes a client that reaches the gateway by dial.
-func NewClient(dial func() (net.Conn, error)) *Client {
-	return &Client{http.Client{Transport: &http.Transport{
+// NewClient makes a client that reaches the gateway by dial and shows it the token.
+func NewClient(dial func() (net.Conn, error), token func() (string, error)) *Client {
+	return &Client{token: token, http: http.Client{Transport: &http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return dial() },
 	}}}
 }
@@ -88,7 +91,12 @@ func (c *Client) do(ctx context.Context, method, path string, body any) (*http.R
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.http.Do(req)
+	token, err := c.token()
+	var res *http.Response
+	if err == nil {
+		req.Header.Set("Authorization", "Bearer "+token)
+		res, err = c.http.Do(req)
+	}
 	if err != nil {
 		return nil, annotary.E(annotary.CodeConnect, "no gateway is running here", err).
 			WithHint("start one with 'annotary serve', with the same configuration")

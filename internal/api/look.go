@@ -20,6 +20,9 @@ type Status struct {
 	Config  string   `json:"config"`
 	Judges  bool     `json:"judges"`
 	Servers []string `json:"servers"`
+	// Confined says how commands are kept out of the data folder: namespace,
+	// landlock or none.
+	Confined string `json:"confined"`
 	// State is nil while nothing is kept.
 	State *StateHealth `json:"state,omitempty"`
 }
@@ -37,7 +40,7 @@ type StateHealth struct {
 
 func (s *server) status(w http.ResponseWriter, _ *http.Request) error {
 	status := Status{
-		Version: s.Version, PID: os.Getpid(), Config: s.Config, Judges: s.Gateway.Judges(),
+		Version: s.Version, PID: os.Getpid(), Config: s.Config, Judges: s.Gateway.Judges(), Confined: s.Confined,
 		Servers: append([]string{}, slices.Sorted(maps.Keys(s.Gateway.Servers()))...),
 	}
 	if s.State != nil {

@@ -33,7 +33,9 @@ func TestServe_otherUser(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, l, options(t, &memory.Log{})) }()
+	o := options(t, &memory.Log{})
+	o.Token = "sesame"
+	go func() { ended <- Serve(ctx, l, o) }()
 	if got := statusLine(t, path, 0); got == "" {
 		t.Error("the user got no answer")
 	}

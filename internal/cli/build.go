@@ -9,6 +9,7 @@ import (
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/config"
+	"github.com/annotary/annotary/internal/confine"
 	"github.com/annotary/annotary/internal/session"
 	"github.com/annotary/annotary/internal/upstream"
 	"github.com/annotary/annotary/internal/wire"
@@ -16,7 +17,7 @@ import (
 
 // buildServers makes the servers of a configuration. Those of the last one
 // that would come out the same are taken over as they run.
-func buildServers(next, last *config.Config, running map[string]*upstream.Server, log *slog.Logger) ([]*upstream.Server, error) {
+func buildServers(next, last *config.Config, running map[string]*upstream.Server, walls *confine.Walls, log *slog.Logger) ([]*upstream.Server, error) {
 	var servers []*upstream.Server
 	for name, s := range next.Servers {
 		if s.Disabled {
@@ -26,7 +27,11 @@ func buildServers(next, last *config.Config, running map[string]*upstream.Server
 			servers = append(servers, old)
 			continue
 		}
-		server, err := upstream.New(targetOf(name, s), serverOptions(next, s, log))
+		target := targetOf(name, s)
+		if s.Confine == config.On {
+			target.Walls = walls
+		}
+		server, err := upstream.New(target, serverOptions(next, s, log))
 		if err != nil {
 			return nil, annotary.E(annotary.CodeConfig, fmt.Sprintf("server %s: %v", name, err), err).
 				WithHint("a URL begins with http:// or https://")

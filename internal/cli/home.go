@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -112,6 +113,26 @@ func (h home) listenOn(name string) (net.Listener, error) {
 	}
 	l.(*net.UnixListener).SetUnlinkOnClose(false) // the path may be gone or another's by then
 	return l, os.Chmod(h.path(name), 0o600)
+}
+
+// tokenFile holds what a command must show the gateway: it changes with every
+// gateway, and only who can read this folder can read it.
+const tokenFile = "operator.token"
+
+// newToken makes the token of a gateway that begins to listen.
+func (h home) newToken() (string, error) {
+	token := rand.Text()
+	next := h.path(tokenFile + ".new")
+	if err := os.WriteFile(next, []byte(token), 0o600); err != nil {
+		return "", err
+	}
+	return token, os.Rename(next, h.path(tokenFile))
+}
+
+// token reads the token of the gateway that listens.
+func (h home) token() (string, error) {
+	raw, err := os.ReadFile(h.path(tokenFile))
+	return string(raw), err
 }
 
 // homeListener holds the lock for as long as it listens.

@@ -24,5 +24,5 @@ func operatorOf(path string) (*api.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return api.NewClient(func() (net.Conn, error) { return home.dial(operatorSocket) }), nil
+	return api.NewClient(func() (net.Conn, error) { return home.dial(operatorSocket) }, home.token), nil
 }

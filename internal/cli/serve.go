@@ -19,6 +19,7 @@ import (
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/api"
 	"github.com/annotary/annotary/internal/config"
+	"github.com/annotary/annotary/internal/confine"
 	"github.com/annotary/annotary/internal/gateway"
 	"github.com/annotary/annotary/internal/wire"
 )
@@ -65,6 +66,7 @@ func runServe(ctx context.Context, o *serveOptions) error {
 		return err
 	}
 	defer d.close()
+	d.sayWalls()
 	go d.reloadOn(ctx, hangups(ctx))
 	if o.background {
 		return d.serveInBackground(ctx)
@@ -121,8 +123,12 @@ func (d *daemon) listenLocally(ctx context.Context, patience time.Duration) (net
 		return nil, err
 	}
 	context.AfterFunc(ctx, func() { _ = pipes.Close() })
+	options := d.operatorOptions()
+	if options.Token, err = home.newToken(); err != nil {
+		return nil, errors.Join(err, pipes.Close(), operator.Close())
+	}
 	go func() {
-		if err := api.Serve(ctx, operator, d.operatorOptions()); err != nil {
+		if err := api.Serve(ctx, operator, options); err != nil {
 			d.log.Error("the gateway no longer answers commands", "error", err)
 		}
 	}()
@@ -133,6 +139,7 @@ func (d *daemon) listenLocally(ctx context.Context, patience time.Duration) (net
 func (d *daemon) operatorOptions() api.Options {
 	return api.Options{
 		Gateway: d.gateway, Reload: d.reload, Version: version(), Config: d.path,
+		Confined: string(d.walls.By),
 		Log: func() api.Log {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -231,6 +238,7 @@ type daemon struct {
 	handler *wire.Handler
 	judged  *gateway.Judge // nil while calls are not judged
 	ledger  *ledger        // nil while calls are not judged
+	walls   *confine.Walls
 
 	mu  sync.Mutex
 	cfg *config.Config
@@ -242,7 +250,10 @@ func newDaemon(path string, log *slog.Logger) (*daemon, error) {
 		return nil, err
 	}
 	d := &daemon{path: path, log: log, cfg: cfg, gateway: gateway.New()}
-	servers, err := buildServers(cfg, nil, nil, log)
+	if d.walls, err = raiseWalls(cfg); err != nil {
+		return nil, err
+	}
+	servers, err := buildServers(cfg, nil, nil, d.walls, log)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +283,7 @@ func (d *daemon) reload() error {
 	if err != nil {
 		return err
 	}
-	servers, err := buildServers(next, d.cfg, d.gateway.Servers(), d.log)
+	servers, err := buildServers(next, d.cfg, d.gateway.Servers(), d.walls, d.log)
 	if err != nil {
 		return err
 	}

@@ -102,6 +102,10 @@ type Server struct {
 	// Methods are names or patterns of MCP methods to let through that the
 	// gateway does not know. It matters only where calls are judged.
 	Methods []string `yaml:"methods"`
+	// Confine says whether the command is kept out of the data folder, where the
+	// system has a way (on), or not (off). A command that must be off is one that
+	// gains the rights of another user, such as sudo or rootless podman.
+	Confine Switch `yaml:"confine" default:"on"`
 	// Disabled leaves the server out without deleting what is written here.
 	Disabled bool `yaml:"disabled"`
 	// Timeouts of this server alone. What is left out is as in timeouts.

@@ -136,3 +136,21 @@ func (i *Instance) UnmarshalText(text []byte) error {
 	}
 	return fmt.Errorf("must be %s, %s or %s", Shared, PerPrincipal, PerSession)
 }
+
+// Switch is on or off.
+type Switch string
+
+// The positions of a switch.
+const (
+	On  Switch = "on"
+	Off Switch = "off"
+)
+
+// UnmarshalText reads a switch.
+func (s *Switch) UnmarshalText(text []byte) error {
+	if v := Switch(text); v != On && v != Off {
+		return fmt.Errorf("write on or off, not %q", text)
+	}
+	*s = Switch(text)
+	return nil
+}

@@ -36,6 +36,9 @@ func startProcess(t Target, maxLine int, grace time.Duration, receive func(line 
 	p := &process{link: newLink(), cmd: exec.Command(t.Command, t.Args...), grace: grace}
 	p.cmd.Dir, p.cmd.Env = t.Dir, environ(t.Env)
 	ownGroup(p.cmd)
+	if err := t.Walls.Apply(p.cmd); err != nil {
+		return nil, err
+	}
 	ends, err := newPipes()
 	if err != nil {
 		return nil, fmt.Errorf("opening pipes: %w", err)

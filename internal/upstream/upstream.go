@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/confine"
 )
 
 // A Target says how a server is reached: by a command or by a URL.
@@ -34,6 +35,7 @@ type Target struct {
 	Args    []string          // its arguments
 	Env     map[string]string // added to the few variables every child gets
 	Dir     string            // its working directory; if empty, ours
+	Walls   *confine.Walls    // what the command is kept out of; nil is nothing
 
 	URL    string            // where it listens, if it is no command
 	Header map[string]string // sent with every request to URL
