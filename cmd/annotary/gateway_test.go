@@ -81,7 +81,7 @@ func reload(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 && !(neg && len(args) == 2) {
 		ts.Fatalf("usage: reload DIR [REGEXP]")
 	}
-	client := api.NewClient(func() (net.Conn, error) { return net.Dial("unix", filepath.Join(ts.MkAbs(args[0]), "operator.sock")) })
+	client := operator(ts.MkAbs(args[0]))
 	defer client.Close()
 	err := client.Reload(context.Background())
 	switch {
@@ -92,6 +92,16 @@ func reload(ts *testscript.TestScript, neg bool, args []string) {
 	case len(args) == 2 && !regexp.MustCompile(args[1]).MatchString(err.Error()):
 		ts.Fatalf("reload said %q", err)
 	}
+}
+
+// operator reaches the gateway of a data folder.
+func operator(data string) *api.Client {
+	return api.NewClient(
+		func() (net.Conn, error) { return net.Dial("unix", filepath.Join(data, "operator.sock")) },
+		func() (string, error) {
+			token, err := os.ReadFile(filepath.Join(data, "operator.token"))
+			return string(token), err
+		})
 }
 
 // signalGateway signals whoever listens on the socket of a data folder.
