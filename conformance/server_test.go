@@ -21,9 +21,9 @@ var eras = []struct {
 	{"2025-11-25", false, 30},
 }
 
-// TestServer runs every server scenario of both revisions, direct and through
-// the gateway. What passes direct must pass through the gateway, check by
-// check.
+// TestServer runs every server scenario of both revisions, direct, through the
+// gateway, and through one that judges and permits everything. What passes direct
+// must pass through the gateway, check by check.
 func TestServer(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era.revision, func(t *testing.T) {
@@ -43,6 +43,9 @@ func TestServer(t *testing.T) {
 			through := suite(t, "server", "--url", gateway(t, "{url: "+url+"}").url, "--requirements", era.revision)
 			hold(t, through, "server "+era.revision+" gateway")
 			equal(t, direct, through)
+			judged := suite(t, "server", "--url", judgingGateway(t, "url: "+url).url, "--requirements", era.revision)
+			hold(t, judged, "server "+era.revision+" gateway")
+			equal(t, direct, judged)
 		})
 	}
 }
@@ -55,6 +58,8 @@ func TestServerBehindPipe(t *testing.T) {
 			t.Parallel()
 			url := gateway(t, "{command: "+program(t, everythingServer)+"}").url
 			hold(t, suite(t, "server", "--url", url, "--requirements", era.revision), "server "+era.revision+" pipe")
+			judged := judgingGateway(t, "command: "+program(t, everythingServer)).url
+			hold(t, suite(t, "server", "--url", judged, "--requirements", era.revision), "server "+era.revision+" pipe")
 		})
 	}
 }
@@ -67,10 +72,28 @@ type running struct {
 
 func gateway(t *testing.T, server string) running {
 	t.Helper()
-	addr, dir := freeAddr(t), t.TempDir()
+	return serve(t, t.TempDir(), "servers:\n  everything: "+server+"\n")
+}
+
+// judgingGateway is one that judges every call and permits it: what servers ask
+// too, and methods it does not know.
+func judgingGateway(t *testing.T, server string) running {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "all.cedar"), []byte(allowAll), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, dir, "policies: [all.cedar]\nservers:\n  everything: {"+server+", believe_hints: true, methods: ['*']}\n")
+}
+
+const allowAll = `permit(principal, action in [Action::"call", Action::"read", Action::"prompt", Action::"complete",
+  Action::"unattended", Action::"sample", Action::"elicit", Action::"other"], resource);`
+
+func serve(t *testing.T, dir, config string) running {
+	t.Helper()
+	addr := freeAddr(t)
 	file := filepath.Join(dir, "annotary.yaml")
-	text := fmt.Sprintf("listen: %s\ndata: %q\nservers:\n  everything: %s\n", addr, dir, server)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, "listen: %s\ndata: %q\n%s", addr, dir, config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	start(t, addr, program(t, annotaryCommand), "serve", "--config", file)

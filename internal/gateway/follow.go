@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"sync"
 
 	"github.com/annotary/annotary"
@@ -25,6 +26,9 @@ func onFinal(a *upstream.Answer, err error, f func([]byte) ([]byte, error)) (*up
 			a.Close()
 			return nil, err
 		}
+		if a.Status >= http.StatusBadRequest && strict.Get(a.Body, "result") != nil {
+			a.Status = http.StatusOK // what the server does not have, we do
+		}
 	}
 	return a, nil
 }
@@ -38,7 +42,7 @@ type changed struct {
 // Next returns the next item.
 func (c *changed) Next(ctx context.Context) (upstream.Item, error) {
 	it, err := c.Stream.Next(ctx)
-	if err != nil || it.Msg == nil || (!it.Final && strict.Get(it.Msg, "result") == nil) {
+	if err != nil || len(it.Msg) == 0 || (!it.Final && strict.Get(it.Msg, "method") != nil) {
 		return it, err
 	}
 	if it.Msg, err = c.change(it.Msg); err != nil {

@@ -91,12 +91,15 @@ func (g *Gateway) through(ctx context.Context, s *upstream.Server, call *Call) (
 	if judge == nil {
 		return g.forward(ctx, s, call)
 	}
-	if call.Message.Method == "tools/list" && call.Message.Kind == rpc.Request {
-		answer, err := g.forward(ctx, s, call)
-		return onFinal(answer, err, func(msg []byte) ([]byte, error) { return judge.showList(call, msg) })
-	}
 	if call.Message.Kind == rpc.Response {
 		return g.reply(ctx, judge, s, call)
+	}
+	if answer := judge.own(ctx, s, call); answer != nil {
+		return answer, nil
+	}
+	if show := judge.shows(ctx, s, call); show != nil {
+		answer, err := g.forward(ctx, s, call)
+		return onFinal(answer, err, show)
 	}
 	if m := judge.open(s, call); m != nil {
 		return g.judged(ctx, m)

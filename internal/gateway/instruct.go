@@ -102,14 +102,11 @@ var safetyDefinition = []byte(`{"name":"` + SafetyPrompt + `","title":"Safety ru
 
 // addPrompt puts our prompt on the first page of a server's. A server that knows
 // no prompts has a page with ours.
-func addPrompt(call *Call, a *upstream.Answer, answer []byte) []byte {
+func addPrompt(call *Call, answer []byte) []byte {
 	if cursor := strict.Get(call.Message.Params(), "cursor"); strict.KindOf(cursor) == strict.String {
 		return private(call.Era, answer)
 	}
 	if string(strict.Get(answer, "error", "code")) == "-32601" {
-		if a != nil {
-			a.Status = http.StatusOK
-		}
 		return rpc.NewResult(call.Message.ID(), onlyPrompt(call.Era))
 	}
 	list := strict.Get(answer, "result", "prompts")
@@ -140,7 +137,7 @@ func ownList(era upstream.Era, name string, list []byte) []byte {
 	return out
 }
 
-// safety answers prompts/get for our prompt.
+// safetyAnswer answers prompts/get for our prompt.
 func safetyAnswer(call *Call, tools []annotary.Entry, rules annotary.Rules) *upstream.Answer {
 	section, err := prompt.Safety(tools, rules, prompt.Options{Budget: safetyBudget, Profiles: call.Principal.Profiles})
 	if err != nil {
@@ -165,7 +162,7 @@ func (s *Session) lacks(capability string) {
 	s.without = append(s.without, capability)
 }
 
-// without reports whether the server is known not to have a capability.
+// hasNo reports whether the server is known not to have a capability.
 func (s *Session) hasNo(capability string) bool {
 	if s == nil {
 		return false

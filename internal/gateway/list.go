@@ -2,16 +2,52 @@ package gateway
 
 import (
 	"bytes"
+	"context"
+	"net/http"
 	"strconv"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/strict"
+	"github.com/annotary/annotary/internal/upstream"
 	"github.com/annotary/annotary/policy"
 )
 
 // maxTTL is how long, in milliseconds, a client may keep a list: hints change
 // when the operator changes them.
 const maxTTL = 5000
+
+// shows returns what turns a server's answer about itself, or about what it has,
+// into what this caller is to see; nil for every other message.
+func (j *Judge) shows(ctx context.Context, s *upstream.Server, call *Call) func([]byte) ([]byte, error) {
+	if call.Message.Kind != rpc.Request {
+		return nil
+	}
+	switch call.Message.Method {
+	case "tools/list":
+		return func(msg []byte) ([]byte, error) { return j.showList(call, msg) }
+	case "prompts/list":
+		return func(msg []byte) ([]byte, error) { return addPrompt(call, msg), nil }
+	case "resources/list", "resources/templates/list":
+		return func(msg []byte) ([]byte, error) { return private(call.Era, msg), nil }
+	case "initialize", "server/discover":
+		return func(msg []byte) ([]byte, error) { return j.present(ctx, s, call, msg), nil }
+	}
+	return nil
+}
+
+// own answers what is ours to answer; nil for everything else.
+func (j *Judge) own(ctx context.Context, s *upstream.Server, call *Call) *upstream.Answer {
+	name, _ := call.Message.Target()
+	switch {
+	case call.Message.Kind != rpc.Request:
+	case call.Message.Method == "prompts/get" && name == SafetyPrompt:
+		return safetyAnswer(call, j.visible(ctx, s, call), j.advice())
+	case call.Message.Method == "prompts/list" && call.Session.hasNo("prompts"):
+		return &upstream.Answer{Status: http.StatusOK, Body: rpc.NewResult(call.Message.ID(), onlyPrompt(call.Era))}
+	}
+	return nil
+}
 
 // showList turns a server's answer to tools/list into what this caller may see:
 // hidden tools are not there, the others say what holds. Every byte we do not
@@ -46,19 +82,22 @@ func (j *Judge) showList(call *Call, answer []byte) ([]byte, error) {
 		shown = append(shown, t.Shown...)
 	}
 	out := strict.Set(answer, append(shown, ']'), "result", "tools")
-	return private(out, result), nil
+	return private(call.Era, out), nil
 }
 
-// private says that the list is for this caller only and not for long, where the
-// server said anything about keeping it.
-func private(answer, result []byte) []byte {
-	if strict.Get(result, "cacheScope") != nil {
+// private says that the list is for this caller only and not for long. In the
+// legacy era nobody speaks of keeping lists.
+func private(era upstream.Era, answer []byte) []byte {
+	result := strict.Get(answer, "result")
+	if strict.KindOf(result) != strict.Object {
+		return answer
+	}
+	ttl := strict.Get(result, "ttlMs")
+	if era == upstream.EraModern || strict.Get(result, "cacheScope") != nil {
 		answer = strict.Set(answer, []byte(`"private"`), "result", "cacheScope")
 	}
-	if ttl := strict.Get(result, "ttlMs"); ttl != nil {
-		if n, err := strconv.Atoi(string(ttl)); err != nil || n > maxTTL {
-			answer = strict.Set(answer, strconv.AppendInt(nil, maxTTL, 10), "result", "ttlMs")
-		}
+	if n, err := strconv.Atoi(string(ttl)); (era == upstream.EraModern || ttl != nil) && (err != nil || n > maxTTL || n < 0) {
+		answer = strict.Set(answer, strconv.AppendInt(nil, maxTTL, 10), "result", "ttlMs")
 	}
 	return answer
 }
@@ -68,8 +107,8 @@ const extensionUI = "io.modelcontextprotocol/ui"
 
 // rendersApps reports whether the caller's host declared that it renders apps.
 func (c *Call) rendersApps() bool {
-	caps := strict.Get(c.Message.Meta(), "io.modelcontextprotocol/clientCapabilities")
-	if c.Session != nil {
+	caps := strict.Get(c.Message.Meta(), rpc.MetaCapabilities)
+	if c.Era == upstream.EraLegacy && c.Session != nil {
 		caps = c.Session.capabilities()
 	}
 	return strict.Get(caps, "extensions", extensionUI) != nil

@@ -72,7 +72,7 @@ type heard struct {
 func (h *heard) Next(ctx context.Context) (upstream.Item, error) {
 	for {
 		it, err := h.Stream.Next(ctx)
-		if err != nil || it.Msg == nil {
+		if err != nil || len(it.Msg) == 0 {
 			return it, err
 		}
 		msg, err := h.in.pass(context.WithoutCancel(ctx), it.Msg)

@@ -33,6 +33,7 @@ type Session struct {
 	hello     []byte               // initialize as the client sent it
 	ready     []byte               // notifications/initialized as the client sent it
 	questions map[string]*question // that wait for the client's answer
+	without   []string             // capabilities the server does not have
 }
 
 // leg returns the way this call takes.
