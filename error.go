@@ -53,6 +53,9 @@ const (
 
 	CodeForged Code = "forged"     // a signature is not of a known key
 	CodeForked Code = "log_forked" // the log has two histories
+
+	CodeArguments Code = "invalid_arguments"   // they do not keep to the tool's input schema
+	CodeUnchecked Code = "unchecked_arguments" // the tool's input schema cannot be understood
 )
 
 // An Error has a code for machines, a sentence for whoever asked, and a cause

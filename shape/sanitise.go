@@ -38,7 +38,7 @@ func sanitise(n *node, schema *Schema) (*node, []string, error) {
 	s := sanitiser{}
 	clean := s.value(n, []*rule{schema.root}, nil)
 	if s.steps > maxSteps {
-		return nil, nil, annotary.E(annotary.CodeInvalid, errCostly.Error(), errCostly)
+		return nil, nil, annotary.E(annotary.CodeInvalid, ErrCostly.Error(), ErrCostly)
 	}
 	slices.Sort(s.dropped)
 	return clean, slices.Compact(s.dropped), nil

@@ -13,7 +13,7 @@ import (
 	"github.com/annotary/annotary/internal/strict"
 )
 
-// A Schema is an output schema, read once. A nil *Schema declares nothing.
+// A Schema is an input or output schema, read once. A nil *Schema declares nothing.
 type Schema struct {
 	root *rule
 }
@@ -67,7 +67,7 @@ type patternRule struct {
 	rule *rule
 }
 
-// Compile reads an output schema (JSON Schema 2020-12 or draft-07). References
+// Compile reads a schema (JSON Schema 2020-12 or draft-07). References
 // are followed inside the document only. Keywords that would need more than the
 // value at hand ($dynamicRef, unevaluatedProperties, unevaluatedItems) are
 // refused rather than misread. No bytes make a nil Schema.
@@ -76,12 +76,14 @@ func Compile(raw []byte) (*Schema, error) {
 		return nil, nil
 	}
 	if err := strict.Check(raw, strict.Limits{Bytes: maxSchema}); err != nil {
-		return nil, annotary.E(annotary.CodeInvalid, "the output schema cannot be read: "+err.Error(), err)
+		return nil, annotary.E(annotary.CodeInvalid, "the schema cannot be read: "+err.Error(), err)
 	}
-	c := compiler{doc: raw, done: map[string]*rule{}}
+	c := compiler{doc: raw, done: map[string]*rule{}, referred: map[string]*rule{}}
+	draft, _ := strict.Text(strict.Get(raw, "$schema"))
+	c.draft7 = strings.Contains(draft, "draft-07")
 	root := c.rule("", raw)
 	if c.err != nil {
-		return nil, annotary.E(annotary.CodeInvalid, "the output schema cannot be understood: "+c.err.Error(), c.err)
+		return nil, annotary.E(annotary.CodeInvalid, "the schema cannot be understood: "+c.err.Error(), c.err)
 	}
 	return &Schema{root: root}, nil
 }
@@ -104,9 +106,12 @@ func count[K, V any](seq iter.Seq2[K, V]) int {
 // A compiler turns a document into rules. Each place is read once, so that a
 // schema which refers to itself becomes a graph.
 type compiler struct {
-	doc  strict.Raw
-	done map[string]*rule
-	err  error
+	doc      strict.Raw
+	done     map[string]*rule // by JSON Pointer
+	referred map[string]*rule // by reference
+	looked   int
+	draft7   bool // the document asks for the older draft, in which $ref silences its neighbours
+	err      error
 }
 
 func (c *compiler) fail(at, format string, args ...any) {
@@ -117,7 +122,7 @@ func (c *compiler) fail(at, format string, args ...any) {
 
 // rule returns the rule at the JSON Pointer, whose schema is raw.
 func (c *compiler) rule(pointer string, raw strict.Raw) *rule {
-	if r, ok := c.done[pointer]; ok {
+	if r, ok := c.done[pointer]; ok || c.err != nil {
 		return r
 	}
 	r := &rule{maxProps: -1, maxItems: -1, maxLength: -1, maxContains: -1, minContains: 1}
@@ -130,21 +135,30 @@ func (c *compiler) rule(pointer string, raw strict.Raw) *rule {
 		for name, value := range strict.Members(raw) {
 			c.keyword(r, pointer, name, value)
 		}
-		if strict.KindOf(strict.Get(raw, "$ref")) == strict.String && c.draft7() {
-			*r = rule{ref: r.ref, maxProps: -1, maxItems: -1, maxLength: -1, maxContains: -1, minContains: 1}
-		}
+		c.older(r, pointer, raw)
 	default:
 		c.fail(pointer, "a schema is an object or a boolean")
 	}
 	return r
 }
 
-// draft7 reports whether the document asks for the older draft, in which $ref
-// silences its neighbours.
-func (c *compiler) draft7() bool {
-	s, _ := strict.Text(strict.Get(c.doc, "$schema"))
-	return strings.Contains(s, "draft-07")
+// older reads what keywords of older drafts, which servers still send, do to
+// their neighbours.
+func (c *compiler) older(r *rule, at string, raw strict.Raw) {
+	if rest := strict.Get(raw, "additionalItems"); rest != nil && strict.KindOf(strict.Get(raw, "items")) == strict.Array {
+		r.items = c.rule(at+"/additionalItems", rest)
+	}
+	for i, b := range r.bounds { // in draft-04 exclusiveMinimum and -Maximum are booleans
+		if exclusive := exclusives[b.keyword]; exclusive != "" && strict.KindOf(strict.Get(raw, exclusive)) == strict.True {
+			r.bounds[i].keyword = exclusive
+		}
+	}
+	if strict.KindOf(strict.Get(raw, "$ref")) == strict.String && c.draft7 {
+		*r = rule{ref: r.ref, maxProps: -1, maxItems: -1, maxLength: -1, maxContains: -1, minContains: 1}
+	}
 }
+
+var exclusives = map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
 func (c *compiler) keyword(r *rule, at, name string, v strict.Raw) {
 	below := at + "/" + escape(name)
@@ -237,10 +251,6 @@ func (c *compiler) arrayKeyword(r *rule, at, name string, v strict.Raw) {
 		} else {
 			r.items = c.rule(below, v)
 		}
-	case "additionalItems":
-		if strict.KindOf(strict.Get(strict.At(c.doc, at), "items")) == strict.Array {
-			r.items = c.rule(below, v)
-		}
 	case "contains":
 		r.contains = c.rule(below, v)
 	case "minContains":
@@ -273,13 +283,21 @@ func (c *compiler) scalarKeyword(r *rule, at, name string, v strict.Raw) {
 	case "format", "contentEncoding", "contentMediaType":
 		r.verbatim = true
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
-		limit, ok := rational(v)
-		if !ok || (name == "multipleOf" && limit.Sign() <= 0) {
-			c.fail(below, "not a number that can bound")
-			return
-		}
-		r.bounds = append(r.bounds, bound{name, limit})
+		c.bound(r, below, name, v)
 	}
+}
+
+// bound reads a numeric demand.
+func (c *compiler) bound(r *rule, at, name string, v strict.Raw) {
+	if kind := strict.KindOf(v); strings.HasPrefix(name, "exclusive") && (kind == strict.True || kind == strict.False) {
+		return // draft-04: older reads it
+	}
+	limit, ok := rational(v)
+	if !ok || (name == "multipleOf" && limit.Sign() <= 0) {
+		c.fail(at, "not a number that can bound")
+		return
+	}
+	r.bounds = append(r.bounds, bound{name, limit})
 }
 
 // kindOf reads the keywords that name the value or its type.
@@ -327,9 +345,20 @@ func (c *compiler) named(at string, v strict.Raw) map[string]*rule {
 	return rules
 }
 
+// maxLooked is how many bytes of the document are searched for what references
+// name. Schemas come from strangers, and each new reference is a search.
+const maxLooked = 256 << 20
+
 // refer follows a reference inside the document, by pointer or by anchor.
 func (c *compiler) refer(at string, v strict.Raw) *rule {
 	s, ok := strict.Text(v)
+	if r := c.referred[s]; r != nil {
+		return r
+	}
+	if c.looked += len(c.doc); c.looked > maxLooked {
+		c.fail(at, "there are too many references to follow")
+		return nil
+	}
 	fragment, isLocal := strings.CutPrefix(s, "#")
 	if !ok || !isLocal {
 		c.fail(at, "the reference %q leaves the document", s)
@@ -344,7 +373,9 @@ func (c *compiler) refer(at string, v strict.Raw) *rule {
 		c.fail(at, "the reference %q points nowhere", s)
 		return nil
 	}
-	return c.rule(pointer, target)
+	r := c.rule(pointer, target)
+	c.referred[s] = r
+	return r
 }
 
 // anchor finds the schema that calls itself name.

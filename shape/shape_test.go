@@ -2,6 +2,7 @@ package shape_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -247,6 +248,47 @@ func TestResult_refused(t *testing.T) {
 	out, report, err := shape.Result(in, shape.Options{Limit: 300, Schema: schema})
 	if err != nil || !report.Refused || string(strict.Get(out, "isError")) != "true" || len(out) > 300 {
 		t.Errorf("got %s (%+v, %v)", out, report, err)
+	}
+}
+
+// TestValidate_where: a violation says where it is.
+func TestValidate_where(t *testing.T) {
+	s := compile(t, `{"type":"object","required":["a"],"properties":{"a":{"items":{"properties":{"b/c":{"type":"string"}}}}}}`)
+	for value, want := range map[string]shape.Violation{
+		`{}`:                   {Problem: `lacks "a"`},
+		`{"a":[{},{"b/c":1}]}`: {At: "/a/1/b~1c", Problem: "is a number, not string"},
+	} {
+		got, _ := errors.AsType[*shape.Violation](s.Validate([]byte(value)))
+		if got == nil || *got != want {
+			t.Errorf("%s: %v, want %v", value, got, &want)
+		}
+	}
+}
+
+// TestValidate_draft4: bounds as some servers still send them.
+func TestValidate_draft4(t *testing.T) {
+	s := compile(t, `{"minimum":1,"exclusiveMinimum":true,"maximum":3,"exclusiveMaximum":false}`)
+	for value, want := range map[string]bool{"1": false, "1.5": true, "3": true, "3.5": false} {
+		if got := s.Validate([]byte(value)) == nil; got != want {
+			t.Errorf("%s: %v, want %v", value, got, want)
+		}
+	}
+}
+
+// TestCompile_references: a small document cannot ask for a large search.
+func TestCompile_references(t *testing.T) {
+	var doc strings.Builder
+	doc.WriteString(`{"$defs":{"x":true`)
+	for i := range 20_000 {
+		fmt.Fprintf(&doc, `,"a%d":{"$ref":"#/$defs/a%d"}`, i, (i+1)%20_000)
+	}
+	doc.WriteString(`},"properties":{`)
+	for i := range 20_000 {
+		fmt.Fprintf(&doc, `"p%d":{"$ref":"#/$defs/a%d"},`, i, i)
+	}
+	doc.WriteString(`"z":{}}}`)
+	if _, err := shape.Compile([]byte(doc.String())); annotary.CodeOf(err) != annotary.CodeInvalid {
+		t.Errorf("Compile gave %v", err)
 	}
 }
 

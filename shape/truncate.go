@@ -57,7 +57,7 @@ func Truncate(value []byte, schema *Schema, limit int) ([]byte, Cut, error) {
 func truncate(original *node, schema *Schema, limit int) (*node, Cut, error) {
 	n := original.clone()
 	err := schema.validate(original)
-	if errors.Is(err, errCostly) {
+	if errors.Is(err, ErrCostly) {
 		return nil, Cut{}, err
 	}
 	valid := err == nil

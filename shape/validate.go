@@ -20,10 +20,39 @@ const (
 	maxDepth = 1_000
 )
 
-var errCostly = errors.New("checking it against the schema would cost too much")
+// ErrCostly is the cause of an error where a value could not be held against
+// its schema within bounds. It says nothing about the value.
+var ErrCostly = errors.New("checking it against the schema would cost too much")
 
-// Validate reports whether the JSON value keeps to the schema. Formats are not
-// checked, nor patterns that Go's regexp cannot read.
+// A Violation is the cause of an error where a value does not keep to its
+// schema.
+type Violation struct {
+	At      string // JSON Pointer of what is wrong; empty for the whole value
+	Problem string
+}
+
+func (v *Violation) Error() string {
+	if v.At == "" {
+		return v.Problem
+	}
+	return v.At + ": " + v.Problem
+}
+
+func violated(format string, args ...any) error {
+	return &Violation{Problem: fmt.Sprintf(format, args...)}
+}
+
+// within says of a violation that it is in the member or element of that name.
+func within(name string, err error) error {
+	if v, ok := errors.AsType[*Violation](err); ok {
+		return &Violation{"/" + escape(name) + v.At, v.Problem}
+	}
+	return err
+}
+
+// Validate reports whether the JSON value keeps to the schema; if not, the cause
+// of the error is a [*Violation] or [ErrCostly]. Formats are not checked, nor
+// patterns that Go's regexp cannot read.
 func (s *Schema) Validate(value []byte) error {
 	if s == nil {
 		return nil
@@ -49,12 +78,12 @@ type validator struct{ steps int }
 
 func (v *validator) check(r *rule, n *node, depth int) error {
 	if v.steps++; v.steps > maxSteps || depth > maxDepth {
-		return errCostly
+		return ErrCostly
 	}
 	if r.never {
-		return errors.New("is not allowed here")
+		return violated("is not allowed here")
 	}
-	if err := checkKind(r, n); err != nil {
+	if err := v.checkKind(r, n); err != nil {
 		return err
 	}
 	if err := v.checkSame(r, n, depth+1); err != nil {
@@ -66,7 +95,7 @@ func (v *validator) check(r *rule, n *node, depth int) error {
 	case strict.Array:
 		return v.checkArray(r, n, depth+1)
 	case strict.String:
-		return checkString(r, n)
+		return v.checkString(r, n)
 	case strict.Number:
 		return checkNumber(r, n)
 	default:
@@ -74,14 +103,28 @@ func (v *validator) check(r *rule, n *node, depth int) error {
 	}
 }
 
-func checkKind(r *rule, n *node) error {
+// spend counts work that grows with the size of a value.
+func (v *validator) spend(size int) error {
+	if v.steps += size / stepBytes; v.steps > maxSteps {
+		return ErrCostly
+	}
+	return nil
+}
+
+// stepBytes is how many bytes are compared or matched for the price of a step.
+const stepBytes = 4
+
+func (v *validator) checkKind(r *rule, n *node) error {
 	if r.types != nil && !slices.ContainsFunc(r.types, func(t string) bool { return isType(t, n) }) {
-		return fmt.Errorf("is a %s, not %s", n.kind, strings.Join(r.types, " or "))
+		return violated("is a %s, not %s", n.kind, strings.Join(r.types, " or "))
 	}
 	for _, allowed := range r.enums {
+		if err := v.spend(n.size); err != nil {
+			return err
+		}
 		canonical, err := strict.Canonical(n.json())
 		if err != nil || !allowed[string(canonical)] {
-			return errors.New("is none of the values allowed")
+			return violated("is none of the values allowed")
 		}
 	}
 	return nil
@@ -130,7 +173,7 @@ func (v *validator) checkChoice(rules []*rule, n *node, depth, least, most int) 
 	held := 0
 	for _, choice := range rules {
 		err := v.check(choice, n, depth)
-		if errors.Is(err, errCostly) {
+		if errors.Is(err, ErrCostly) {
 			return err
 		}
 		if err == nil {
@@ -138,7 +181,7 @@ func (v *validator) checkChoice(rules []*rule, n *node, depth, least, most int) 
 		}
 	}
 	if held < least || held > most {
-		return fmt.Errorf("keeps to %d of the alternatives", held)
+		return violated("keeps to %d of the alternatives", held)
 	}
 	return nil
 }
@@ -148,7 +191,7 @@ func (v *validator) checkCondition(r *rule, n *node, depth int) error {
 		return nil
 	}
 	branch := r.then
-	if err := v.check(r.cond, n, depth); errors.Is(err, errCostly) {
+	if err := v.check(r.cond, n, depth); errors.Is(err, ErrCostly) {
 		return err
 	} else if err != nil {
 		branch = r.orElse
@@ -161,19 +204,19 @@ func (v *validator) checkCondition(r *rule, n *node, depth int) error {
 
 func (v *validator) checkObject(r *rule, n *node, depth int) error {
 	if len(n.names) < r.minProps || (r.maxProps >= 0 && len(n.names) > r.maxProps) {
-		return fmt.Errorf("has %d members", len(n.names))
+		return violated("has %d members", len(n.names))
 	}
-	if v.steps += len(r.required) * len(n.names) / 16; v.steps > maxSteps { // looking for each
-		return errCostly
+	if err := v.spend(len(r.required) * len(n.names)); err != nil { // looking for each
+		return err
 	}
 	for _, name := range r.required {
 		if n.get(name) == nil {
-			return fmt.Errorf("lacks %q", name)
+			return violated("lacks %q", name)
 		}
 	}
 	for i, name := range n.names {
 		if err := v.checkMember(r, n, i, depth); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return within(name, err)
 		}
 	}
 	return nil
@@ -188,7 +231,7 @@ func (v *validator) checkMember(r *rule, n *node, i, depth int) error {
 	}
 	for _, need := range r.dependent[name] {
 		if n.get(need) == nil {
-			return fmt.Errorf("needs %q beside it", need)
+			return violated("needs %q beside it", need)
 		}
 	}
 	if when := r.whenPresent[name]; when != nil {
@@ -238,17 +281,22 @@ func (r *rule) element(i int) *rule {
 
 func (v *validator) checkArray(r *rule, n *node, depth int) error {
 	if len(n.kids) < r.minItems || (r.maxItems >= 0 && len(n.kids) > r.maxItems) {
-		return fmt.Errorf("has %d items", len(n.kids))
+		return violated("has %d items", len(n.kids))
 	}
 	for i, kid := range n.kids {
 		if er := r.element(i); er != nil {
 			if err := v.check(er, kid, depth); err != nil {
-				return fmt.Errorf("%s: %w", strconv.Itoa(i), err)
+				return within(strconv.Itoa(i), err)
 			}
 		}
 	}
-	if r.unique && !distinct(n.kids) {
-		return errors.New("has the same item twice")
+	if r.unique {
+		if err := v.spend(n.size); err != nil {
+			return err
+		}
+		if !distinct(n.kids) {
+			return violated("has the same item twice")
+		}
 	}
 	return v.checkContains(r, n, depth)
 }
@@ -260,7 +308,7 @@ func (v *validator) checkContains(r *rule, n *node, depth int) error {
 	held := 0
 	for _, kid := range n.kids {
 		err := v.check(r.contains, kid, depth)
-		if errors.Is(err, errCostly) {
+		if errors.Is(err, ErrCostly) {
 			return err
 		}
 		if err == nil {
@@ -268,7 +316,7 @@ func (v *validator) checkContains(r *rule, n *node, depth int) error {
 		}
 	}
 	if held < r.minContains || (r.maxContains >= 0 && held > r.maxContains) {
-		return fmt.Errorf("has %d items of the kind it must contain", held)
+		return violated("has %d items of the kind it must contain", held)
 	}
 	return nil
 }
@@ -285,13 +333,19 @@ func distinct(nodes []*node) bool {
 	return true
 }
 
-func checkString(r *rule, n *node) error {
+func (v *validator) checkString(r *rule, n *node) error {
+	if r.minLength == 0 && r.maxLength < 0 && r.pattern == nil {
+		return nil
+	}
+	if err := v.spend(n.size); err != nil {
+		return err
+	}
 	s, _ := strict.Text(n.raw)
 	if length := utf8.RuneCountInString(s); length < r.minLength || (r.maxLength >= 0 && length > r.maxLength) {
-		return fmt.Errorf("is %d characters long", length)
+		return violated("is %d characters long", length)
 	}
 	if r.pattern != nil && !r.pattern.MatchString(s) {
-		return errors.New("does not have the form demanded")
+		return violated("does not have the form demanded")
 	}
 	return nil
 }
@@ -323,11 +377,11 @@ func checkNumber(r *rule, n *node) error {
 	}
 	x, ok := rational(n.raw)
 	if !ok {
-		return errCostly
+		return ErrCostly
 	}
 	for _, b := range r.bounds {
 		if !b.holds(x) {
-			return fmt.Errorf("breaks %s %s", b.keyword, b.limit.RatString())
+			return violated("breaks %s %s", b.keyword, b.limit.RatString())
 		}
 	}
 	return nil

@@ -181,7 +181,7 @@ func ExampleSpec() {
 		return orderOut{"open"}, nil
 	})
 	ask(s, "order_status", map[string]any{"orderId": "seven"})
-	// Output: the arguments do not keep to the schema: orderId: does not have the form demanded
+	// Output: the arguments do not keep to the schema: /orderId: does not have the form demanded
 }
 
 // A tool opens a view, and a helper that models do not see serves it.

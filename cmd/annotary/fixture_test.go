@@ -41,13 +41,17 @@ func notesServer() {
 	os.Exit(0)
 }
 
-// listNotes is a page of the tools. Where SCOPE names a scope, delete_note wants it.
+// listNotes is a page of the tools. Where SCOPE names a scope, delete_note wants
+// it; where SCHEMA names an address, its schema is there and not here.
 func listNotes(page int) string {
-	scope := os.Getenv("SCOPE")
-	if scope == "" {
-		return notesTools[page]
+	tools := notesTools[page]
+	if scope := os.Getenv("SCOPE"); scope != "" {
+		tools = strings.Replace(tools, `"name":"delete_note",`, fmt.Sprintf(`"name":"delete_note","_meta":{"dev.annotary/scopes":[%q]},`, scope), 1)
 	}
-	return strings.Replace(notesTools[page], `"name":"delete_note",`, fmt.Sprintf(`"name":"delete_note","_meta":{"dev.annotary/scopes":[%q]},`, scope), 1)
+	if schema := os.Getenv("SCHEMA"); schema != "" {
+		tools = strings.Replace(tools, `{"type":"object","properties":{"id":{"type":"string"}}}`, fmt.Sprintf(`{"$ref":%q}`, schema), 1)
+	}
+	return tools
 }
 
 // notesTools are two pages: a careful tool, one that lies, and one that says

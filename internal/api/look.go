@@ -186,7 +186,7 @@ func (s *server) why(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p, err := s.Gateway.Predict(r.Context(), &gateway.Question{
-		Principal: q.As.principal(), Server: q.Server, Tool: q.Tool, Arguments: q.Arguments,
+		Principal: q.As.principal(), Server: q.Server, Tool: q.Tool, Arguments: q.Arguments, Open: q.Arguments == nil,
 	})
 	if err != nil {
 		return err

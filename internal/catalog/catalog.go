@@ -15,12 +15,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/derive"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/policy"
+	"github.com/annotary/annotary/shape"
 )
 
 // A Stance is what the operator says of one server.
@@ -38,6 +40,11 @@ type Stance struct {
 	Scopes []ScopeRule
 	// Confined is what the kernel holds the running instance to.
 	Confined annotary.Confinement
+	// Unvalidated lets arguments of writing calls pass that do not keep to the
+	// input schema of their tool.
+	Unvalidated bool
+	// Unordered lets calls that write run beside each other.
+	Unordered bool
 }
 
 // An Override is the operator's word on the hints of some tools.
@@ -93,6 +100,7 @@ type Tool struct {
 	ModelVisible bool
 
 	narrow   []derive.Rule
+	input    func() (*shape.Schema, error) // the input schema, read when first needed
 	target   *policy.Target
 	narrowed *policy.Target // as seen when the arguments only read
 	reading  annotary.Hints // the hints when the arguments only read
@@ -137,6 +145,7 @@ func newTool(def *annotary.Tool, derived derive.Claims, s *Stance, now time.Time
 		Resolution: res, Derived: derived, Believed: s.Believe,
 		ModelVisible: def.ModelVisible(),
 		narrow:       s.narrowing(def),
+		input:        sync.OnceValues(func() (*shape.Schema, error) { return shape.Compile(def.Input) }),
 	}
 	if t.Digest, err = strict.Sum(def.Raw); err != nil {
 		return nil, err
@@ -215,6 +224,10 @@ func (t *Tool) Proposed() (claims []annotary.Claim, contradicted string) {
 	}
 	return t.Resolution.Proposals, ""
 }
+
+// Input returns the input schema, nil if the tool has none. An error says that
+// it cannot be understood.
+func (t *Tool) Input() (*shape.Schema, error) { return t.input() }
 
 // Target returns what policies see of the tool, whatever the arguments.
 func (t *Tool) Target() *policy.Target { return t.target }

@@ -97,7 +97,7 @@ func readPolicies(paths []string) ([]policy.File, error) {
 
 // stanceOf is what the configuration says of a server's tools.
 func stanceOf(s config.Server) (catalog.Stance, error) {
-	stance := catalog.Stance{Believe: s.BelieveHints}
+	stance := catalog.Stance{Believe: s.BelieveHints, Unvalidated: s.Validate == config.Off, Unordered: s.Lanes == config.Off}
 	for pattern, o := range s.Overrides {
 		stance.Overrides = append(stance.Overrides, catalog.Override{
 			Tools: pattern, Hints: o.Hints(), Reason: o.Reason, Expires: o.Until.End(), At: o.Position(),

@@ -106,6 +106,12 @@ type Server struct {
 	// system has a way (on), or not (off). A command that must be off is one that
 	// gains the rights of another user, such as sudo or rootless podman.
 	Confine Switch `yaml:"confine" default:"on"`
+	// Validate holds the arguments of calls that may change something against
+	// the tool's input schema before they are judged. See docs/execution.md.
+	Validate Switch `yaml:"validate" default:"on"`
+	// Lanes has calls that may change something reach the server one after the
+	// other. See docs/execution.md.
+	Lanes Switch `yaml:"lanes" default:"on"`
 	// Disabled leaves the server out without deleting what is written here.
 	Disabled bool `yaml:"disabled"`
 	// Timeouts of this server alone. What is left out is as in timeouts.

@@ -69,15 +69,15 @@ servers:
 				"TOKEN": {Text{"Bearer ${env:TOKEN}", "Bearer s3cret"}}, "PORT": SecretOf("3000"),
 			},
 			Cwd:      Text{"sub", "/etc/annotary/sub"},
-			Instance: Shared, Confine: On,
+			Instance: Shared, Confine: On, Validate: On, Lanes: On,
 		},
 		"web": {
 			URL:      TextOf("https://example.com/mcp"),
 			Headers:  map[string]Secret{"Authorization": {Text{"Bearer ${env:TOKEN}", "Bearer s3cret"}}},
-			Instance: PerPrincipal, Confine: On,
+			Instance: PerPrincipal, Confine: On, Validate: On, Lanes: On,
 			Timeouts: ServerTimeouts{Call: Duration(5 * time.Second)},
 		},
-		"off": {Command: TextOf("x"), Args: []Text{{"${env:MISSING}", ""}}, Instance: PerPrincipal, Confine: On, Disabled: true},
+		"off": {Command: TextOf("x"), Args: []Text{{"${env:MISSING}", ""}}, Instance: PerPrincipal, Confine: On, Validate: On, Lanes: On, Disabled: true},
 	}
 	if diff := cmp.Diff(want, got, compareValues); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -113,10 +113,12 @@ func typeName(t reflect.Type) string {
 		return "duration"
 	case reflect.TypeFor[Size]():
 		return "size"
-	case reflect.TypeFor[Instance](), reflect.TypeFor[Switch](), reflect.TypeFor[Preset](), reflect.TypeFor[annotary.Verdict]():
+	case reflect.TypeFor[Instance](), reflect.TypeFor[Preset](), reflect.TypeFor[annotary.Verdict]():
 		return "word"
 	case reflect.TypeFor[Day]():
 		return "day"
+	case reflect.TypeFor[Switch]():
+		return "`on`, `off`"
 	}
 	switch t.Kind() {
 	case reflect.String:

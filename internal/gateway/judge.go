@@ -63,10 +63,14 @@ type matter struct {
 	payload  []byte           // what policies see of it; nil for the arguments
 	parent   *matter          // the call within which a server asked
 	answers  *question        // what the message answers
-	decision annotary.Decision
-	told     annotary.Code // what a caller who is refused hears
-	fault    *rpc.Fault    // the answer to who must take the target for absent
-	entry    audit.Entry
+	// unchecked says why the arguments could not be held against the schema;
+	// those that are not known yet are not.
+	unchecked     *annotary.Reason
+	openArguments bool
+	decision      annotary.Decision
+	told          annotary.Code // what a caller who is refused hears
+	fault         *rpc.Fault    // the answer to who must take the target for absent
+	entry         audit.Entry
 }
 
 // resolve finds out what the call is about: which tool, and what holds of it for
@@ -92,6 +96,7 @@ func (m *matter) resolve(ctx context.Context) error {
 	}
 	if tool != nil {
 		m.about(tool)
+		m.checkArguments()
 	}
 	return nil
 }
@@ -158,7 +163,7 @@ func (j *Judge) see(who *annotary.Principal, subject *policy.Subject, t *catalog
 // decide puts the matter to the policies, unless it is refused already.
 func (m *matter) decide() {
 	if m.told == "" {
-		m.decision = m.along(m.ask(m.action, m.target, m.arguments()))
+		m.decision = m.withUnchecked(m.along(m.ask(m.action, m.target, m.arguments())))
 		m.told = toldOf(m.decision.Effect)
 	}
 	m.entry.SetDecision(m.decision)

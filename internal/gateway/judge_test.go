@@ -99,6 +99,20 @@ func careful(t *testing.T, files ...string) *policy.Set {
 	return set
 }
 
+// only compiles policies that stand alone.
+func only(t *testing.T, texts ...string) *policy.Set {
+	t.Helper()
+	var o policy.Options
+	for i, text := range texts {
+		o.Files = append(o.Files, policy.File{Name: fmt.Sprintf("p%d.cedar", i), Text: text})
+	}
+	set, err := policy.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
 // readers is the stance of an operator who vouches for get_*.
 var readers = map[string]catalog.Stance{"db": {Overrides: []catalog.Override{{
 	Tools: "get_*", Hints: map[annotary.HintName]bool{annotary.ReadOnly: true},

@@ -20,6 +20,9 @@ type Question struct {
 	Principal    annotary.Principal
 	Server, Tool string
 	Arguments    []byte // JSON; nil for none
+	// Open says that the arguments are not known yet: what the tool's input
+	// schema demands of them is not asked.
+	Open bool
 }
 
 // A Prediction is what the line would do with a call, and all it would go by. It
@@ -51,6 +54,7 @@ func (g *Gateway) Predict(ctx context.Context, q *Question) (*Prediction, error)
 		return nil, err
 	}
 	m := judge.open(server, &Call{Principal: q.Principal, Server: q.Server, Era: upstream.EraModern, Message: msg})
+	m.openArguments = q.Open
 	if err := m.resolve(ctx); err != nil {
 		return nil, err
 	}

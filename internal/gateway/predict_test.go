@@ -24,8 +24,8 @@ import (
 
 // mixed are tools of every sort, one of which wants a scope.
 const mixed = `[{"name":"get_row","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}},
- {"name":"put_row","annotations":{"destructiveHint":false},"inputSchema":{"type":"object"}},
- {"name":"drop_table","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}},
+ {"name":"put_row","annotations":{"destructiveHint":false},"inputSchema":{"type":"object","required":["x"],"properties":{"x":{"const":"1"}}}},
+ {"name":"drop_table","annotations":{"readOnlyHint":true},"inputSchema":{"$ref":"https://schemas.invalid/drop"}},
  {"name":"run_sql","inputSchema":{"type":"object","properties":{"query":{"type":"string"}}}},
  {"name":"admin","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"},"_meta":{"dev.annotary/scopes":["root"]}}]`
 
@@ -105,7 +105,7 @@ func TestPredictIsWhatCallDoes(t *testing.T) {
 			codes[told]++
 		}
 	}
-	for _, c := range []annotary.Code{"", annotary.CodeApproval, annotary.CodeDenied, annotary.CodeUnknownTool, annotary.CodeAmbiguous} {
+	for _, c := range []annotary.Code{"", annotary.CodeApproval, annotary.CodeDenied, annotary.CodeUnknownTool, annotary.CodeAmbiguous, annotary.CodeArguments} {
 		if codes[c] == 0 {
 			t.Errorf("no call came to %q: %v", c, codes)
 		}

@@ -35,6 +35,7 @@ var sentences = map[annotary.Code]string{
 	annotary.CodeDenied:    "This call is not permitted. Do not try it again in another way; tell the user.",
 	annotary.CodeApproval:  "A person must approve this call first, and this gateway has no way to ask yet. Tell the user what you wanted to do and why.",
 	annotary.CodeAmbiguous: "This call did not happen.",
+	annotary.CodeArguments: "This call did not happen: its arguments are not those the tool takes.",
 	annotary.CodeStore:     "This call did not happen.",
 }
 
