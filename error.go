@@ -15,21 +15,22 @@ const (
 	CodeConnect   Code = "could_not_connect"   // a server could not be reached
 	CodeFindings  Code = "findings"            // the check found something
 
-	CodeNoPermit      Code = "no_permit"         // no rule permits it
-	CodeClass         Code = "class_rule"        // the rule for tools of its class
-	CodeIrreversible  Code = "irreversible"      // it may destroy, and no way back is known
-	CodeTrifecta      Code = "trifecta"          // private data and strangers' words were seen, and it may carry them out
-	CodeOpenWorld     Code = "open_world"        // it reaches the open world
-	CodePolicy        Code = "policy"            // a policy of the operator's
-	CodePolicyError   Code = "policy_error"      // a policy could not be evaluated
-	CodeUnknownTool   Code = "unknown_tool"      // no such tool, or not for this caller
-	CodeScope         Code = "scope_filtered"    // the caller lacks a scope the tool wants
-	CodeUnknownMethod Code = "unknown_method"    // the operator did not name it
-	CodeDenied        Code = "denied"            // policy does not permit it
-	CodeApproval      Code = "approval_required" // a person must say yes first
-	CodeApprovalNo    Code = "approval_denied"   // a person said no, and the no holds
-	CodeConflict      Code = "conflict"          // somebody else wrote first
-	CodeStore         Code = "store_unavailable" // the state store did not do it
+	CodeNoPermit      Code = "no_permit"          // no rule permits it
+	CodeClass         Code = "class_rule"         // the rule for tools of its class
+	CodeIrreversible  Code = "irreversible"       // it may destroy, and no way back is known
+	CodeTrifecta      Code = "trifecta"           // private data and strangers' words were seen, and it may carry them out
+	CodeOpenWorld     Code = "open_world"         // it reaches the open world
+	CodePolicy        Code = "policy"             // a policy of the operator's
+	CodePolicyError   Code = "policy_error"       // a policy could not be evaluated
+	CodeUnknownTool   Code = "unknown_tool"       // no such tool, or not for this caller
+	CodeScope         Code = "scope_filtered"     // the caller lacks a scope the tool wants
+	CodeStepUp        Code = "insufficient_scope" // the caller is to ask for a scope first
+	CodeUnknownMethod Code = "unknown_method"     // the operator did not name it
+	CodeDenied        Code = "denied"             // policy does not permit it
+	CodeApproval      Code = "approval_required"  // a person must say yes first
+	CodeApprovalNo    Code = "approval_denied"    // a person said no, and the no holds
+	CodeConflict      Code = "conflict"           // somebody else wrote first
+	CodeStore         Code = "store_unavailable"  // the state store did not do it
 
 	CodeStateForged   Code = "state_forged"    // the state of a call was not made here, or was changed
 	CodeStateExpired  Code = "state_expired"   // the state of a call is too old

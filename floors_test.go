@@ -47,6 +47,7 @@ var onlyIn = map[string]struct {
 	"go.yaml.in/yaml/v3":                     {[]string{"derive", "internal/config"}, "strangers' YAML becomes checked JSON or an error with its line"},
 	"github.com/pelletier/go-toml/v2":        {[]string{"internal/clients"}, "one client writes its configuration in TOML"},
 	"github.com/cedar-policy/cedar-go":       {[]string{"policy"}, "the policy engine stays behind our own words"},
+	"github.com/go-jose/go-jose/v4":          {[]string{"internal/identity"}, "tokens are judged in one place"},
 	"golang.org/x/mod":                       {[]string{"audit"}, "the tree of the log is kept in one place"},
 	"github.com/spf13/cobra":                 {[]string{"internal/cli"}, "flags end at the command line"},
 	"github.com/modelcontextprotocol/go-sdk": {[]string{"tool", "examples", "conformance"}, "its types lose what they do not know"},

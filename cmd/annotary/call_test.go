@@ -9,7 +9,8 @@ import (
 )
 
 // callTool is a small client of the legacy era: call-tool URL TOOL ARGUMENTS
-// opens a session, calls the tool and prints the answer as it came.
+// opens a session, calls the tool and prints the answer as it came, after status
+// and challenge where it was not let in. It shows the TOKEN of its environment.
 func callTool() {
 	ask("usage: call-tool URL TOOL ARGUMENTS", "tools/call", `{"name":%q,"arguments":%s}`)
 }
@@ -30,13 +31,20 @@ func ask(usage, method, params string) {
 		method, first = first, ""
 	}
 	c := &legacyClient{url: os.Args[1]}
-	c.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	hello := c.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	if c.refused {
+		fmt.Println(hello)
+		os.Exit(0)
+	}
 	c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	fmt.Println(c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":%q,"params":`+params+`}`, method, first, os.Args[3])))
 	os.Exit(0)
 }
 
-type legacyClient struct{ url, session string }
+type legacyClient struct {
+	url, session string
+	refused      bool
+}
 
 func (c *legacyClient) post(body string) string {
 	req, err := http.NewRequest(http.MethodPost, c.url, bytes.NewBufferString(body))
@@ -46,6 +54,9 @@ func (c *legacyClient) post(body string) string {
 	if c.session != "" {
 		req.Header.Set("Mcp-Session-Id", c.session)
 	}
+	if token := os.Getenv("TOKEN"); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	res, err := http.DefaultClient.Do(req)
 	check(err)
 	defer res.Body.Close()
@@ -54,6 +65,10 @@ func (c *legacyClient) post(body string) string {
 	}
 	answer, err := io.ReadAll(res.Body)
 	check(err)
+	if challenge := res.Header.Get("WWW-Authenticate"); challenge != "" {
+		c.refused = true
+		return res.Status + " " + challenge + "\n" + string(answer)
+	}
 	return string(answer)
 }
 

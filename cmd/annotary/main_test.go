@@ -44,6 +44,7 @@ func TestScript(t *testing.T) {
 			"shown":       shown,
 			"freeport":    freePort,
 			"await":       await,
+			"setenv":      setEnv,
 			"awaittext":   awaitText,
 			"stopgateway": stopGateway,
 			"hangup":      hangUp,

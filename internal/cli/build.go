@@ -5,7 +5,10 @@ import (
 	"iter"
 	"log/slog"
 	"maps"
+	"net/url"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/config"
@@ -98,9 +101,18 @@ func serverOptions(c *config.Config, s config.Server, log *slog.Logger) upstream
 	}
 }
 
+// hostsOf are the names by which clients may call: those that are written, and
+// that of the public URL.
+func hostsOf(c *config.Config) []string {
+	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
+		return append(slices.Clone(c.Hosts), strings.ToLower(u.Hostname()))
+	}
+	return c.Hosts
+}
+
 func wireOptions(c *config.Config, log *slog.Logger) wire.Options {
 	return wire.Options{
-		Hosts:          c.Hosts,
+		Hosts:          hostsOf(c),
 		Origins:        c.Origins,
 		MaxBody:        int(c.Limits.Request),
 		MaxDepth:       c.Limits.Depth,

@@ -99,6 +99,7 @@ func newRootCmd(s *Streams) *cobra.Command {
 	root.AddCommand(newWhyCmd(s))
 	root.AddCommand(newAuditCmd(s))
 	root.AddCommand(newStateCmd(s))
+	root.AddCommand(newKeysCmd(s))
 	root.AddCommand(newStdioCmd(s))
 	root.AddCommand(newVersionCmd(s))
 	addGroups(root)

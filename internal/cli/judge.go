@@ -58,17 +58,19 @@ func buildJudge(c *config.Config, path string, log gateway.Log) (*gateway.Judge,
 	if err != nil {
 		return nil, err
 	}
-	set, err := policy.New(policy.Options{Rules: c.ShortRules(), Files: files})
+	set, err := policy.New(policy.Options{Rules: c.ShortRules(), Files: files, Fleet: c.Identity.Asks()})
 	if err != nil {
 		return nil, err
 	}
 	j := &gateway.Judge{Policies: set, Rules: c.ShortRules(), Log: log, Stances: map[string]catalog.Stance{}, Methods: map[string][]string{}}
+	j.StepUp = c.OnMissingScope == config.Challenge
 	for name, s := range c.Servers {
 		stance, err := stanceOf(s)
 		if err != nil {
 			return nil, annotary.E(annotary.CodeConfig, fmt.Sprintf("server %s: %v", name, err), err).
 				WithHint("docs/narrowing.md shows how a rule is written")
 		}
+		stance.Scopes = scopeRules(c, name, path)
 		j.Stances[name], j.Methods[name] = stance, s.Methods
 	}
 	return j, nil

@@ -78,14 +78,11 @@ func runServe(ctx context.Context, o *serveOptions) error {
 	if o.listen != "" {
 		address = o.listen
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := d.listen(address)
 	if err != nil {
-		return annotary.E(annotary.CodeConnect, "cannot listen on "+address, err).WithHint("is a gateway running already?")
+		return err
 	}
-	if at, ok := l.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
-		d.log.Warn("other machines can reach this address, and nobody is asked who they are", "listen", address)
-	}
-	if err := d.printAddresses(o, l.Addr()); err != nil {
+	if err := d.printAddresses(o); err != nil {
 		return err
 	}
 	go d.survey(ctx)
@@ -242,6 +239,7 @@ type daemon struct {
 
 	mu  sync.Mutex
 	cfg *config.Config
+	at  net.Addr // where MCP clients are served; nil if nowhere
 }
 
 func newDaemon(path string, log *slog.Logger) (*daemon, error) {
@@ -291,12 +289,16 @@ func (d *daemon) reload() error {
 	if err != nil {
 		return err
 	}
+	if err := mayListen(next, d.at); err != nil {
+		return err
+	}
 	if err := d.inherit(judge, servers); err != nil {
 		return err
 	}
 	d.judged = judge
 	d.gateway.Use(judge)
 	d.gateway.Replace(servers...)
+	d.handler.Trust(identityOf(next, d.at))
 	d.cfg = next
 	return nil
 }
@@ -335,24 +337,25 @@ func (d *daemon) reloadOn(ctx context.Context, hangup <-chan os.Signal) {
 	}
 }
 
-func (d *daemon) printAddresses(o *serveOptions, at net.Addr) error {
+func (d *daemon) printAddresses(o *serveOptions) error {
 	names := slices.Sorted(keysOf(d.gateway.Servers()))
+	base := baseURL(d.config(), d.at)
 	if o.json {
 		list := make([]map[string]string, len(names))
 		for i, name := range names {
-			list[i] = map[string]string{"server": name, "url": serverURL(at, name)}
+			list[i] = map[string]string{"server": name, "url": serverURL(base, name)}
 		}
 		return printJSON(o.streams.Out, map[string]any{"servers": list})
 	}
 	for _, name := range names {
-		if _, err := fmt.Fprintln(o.streams.Out, serverURL(at, name)); err != nil {
+		if _, err := fmt.Fprintln(o.streams.Out, serverURL(base, name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func serverURL(at net.Addr, name string) string { return "http://" + at.String() + "/mcp/s/" + name }
+func serverURL(base, name string) string { return base + "/mcp/s/" + name }
 
 // serve answers requests until the context ends.
 func (d *daemon) serve(ctx context.Context, l net.Listener) error {

@@ -25,6 +25,8 @@ func (d *decoder) check(c *Config, root *yaml.Node) {
 	for name, s := range c.Servers {
 		d.checkServer(name, s, root)
 	}
+	d.checkIdentity(c, root)
+	d.checkScopeRules(c, root)
 }
 
 func (d *decoder) checkServer(name string, s Server, root *yaml.Node) {
@@ -124,7 +126,7 @@ func (c *Config) settle(dir string) error {
 			return err
 		}
 	}
-	for _, p := range c.State.paths() {
+	for _, p := range append(c.State.paths(), &c.TLS.Certificate, &c.TLS.Key, &c.TLS.ClientCA) {
 		if p.value == "" {
 			continue
 		}

@@ -40,6 +40,26 @@ type Config struct {
 	// Origins are the web origins whose pages may call the gateway, besides
 	// loopback ones, like https://inspector.example.com.
 	Origins []string `yaml:"origins"`
+	// PublicURL is the URL by which clients reach the gateway, without a path.
+	// Access tokens must be meant for an address below it. If empty, the
+	// address it listens on.
+	PublicURL string `yaml:"public_url"`
+	// TLS has the gateway speak HTTPS itself.
+	TLS TLS `yaml:"tls"`
+	// Identity says who may call, and how callers prove who they are. If left
+	// out, everybody who reaches the gateway is the local user, and it listens
+	// on loopback addresses only.
+	Identity Identity `yaml:"identity"`
+	// Scopes are what callers must have, by server, or by SERVER/TOOL, in which
+	// * stands for anything. They matter only where calls are judged.
+	Scopes map[string][]string `yaml:"scopes"`
+	// ScopesByClass are what callers must have for tools of a class: read,
+	// write or destructive.
+	ScopesByClass map[string][]string `yaml:"scopes_by_class"`
+	// OnMissingScope is what becomes of a tool for which the caller lacks a
+	// scope: hide (it is not there), or challenge (it is listed, and a call is
+	// answered with the scope to ask the issuer for).
+	OnMissingScope MissingScope `yaml:"on_missing_scope" default:"hide"`
 	// Data is the folder that holds what the gateway keeps: its socket, its
 	// keys, its state. A relative path starts at the folder of this file. If
 	// empty, the folder "annotary" in $XDG_DATA_HOME, or what the operating

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/identity"
 	"github.com/annotary/annotary/internal/testenv"
 )
 
@@ -74,6 +75,11 @@ func reference(t *testing.T) string {
 		{"`servers.NAME.overrides.TOOLS`", Override{}},
 		{"`servers.NAME.narrow.TOOLS`", Narrow{}},
 		{"`servers.NAME.timeouts`", ServerTimeouts{}},
+		{"`identity`", Identity{}},
+		{"`identity.issuers.URL`", Issuer{}},
+		{"`identity.keys.NAME`", APIKey{}},
+		{"`identity.certificates`", Certificates{}},
+		{"`tls`", TLS{}},
 		{"`rules`", Rules{}},
 		{"`state`", State{}},
 		{"`limits`", Limits{}},
@@ -113,8 +119,11 @@ func typeName(t reflect.Type) string {
 		return "duration"
 	case reflect.TypeFor[Size]():
 		return "size"
-	case reflect.TypeFor[Instance](), reflect.TypeFor[Preset](), reflect.TypeFor[annotary.Verdict]():
+	case reflect.TypeFor[Instance](), reflect.TypeFor[Preset](), reflect.TypeFor[annotary.Verdict](),
+		reflect.TypeFor[MissingScope](), reflect.TypeFor[identity.CertificateName]():
 		return "word"
+	case reflect.TypeFor[identity.KeyHash]():
+		return "text"
 	case reflect.TypeFor[Day]():
 		return "day"
 	case reflect.TypeFor[Switch]():
@@ -138,7 +147,7 @@ func typeName(t reflect.Type) string {
 // fieldDocs reads the doc comments of this package's structs.
 func fieldDocs(t *testing.T) map[string]string {
 	docs := map[string]string{}
-	for _, file := range []string{"config.go", "policy.go", "state.go"} {
+	for _, file := range []string{"config.go", "identity.go", "policy.go", "state.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"crypto/rand"
-	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +28,9 @@ type Judge struct {
 	Stances map[string]catalog.Stance
 	// Methods that pass although we do not know them, by server; "*" is all.
 	Methods map[string][]string
+	// StepUp lists tools for which the caller lacks a scope, and tells a call
+	// which. If false, they are hidden.
+	StepUp bool
 	// Log takes the entries. Without one nothing is called.
 	Log Log
 
@@ -69,7 +71,8 @@ type matter struct {
 	openArguments bool
 	decision      annotary.Decision
 	told          annotary.Code // what a caller who is refused hears
-	fault         *rpc.Fault    // the answer to who must take the target for absent
+	fault         *rpc.Fault    // the answer that is no result: what is absent, what wants a scope
+	wants         []string      // the scopes to ask for
 	entry         audit.Entry
 }
 
@@ -91,6 +94,8 @@ func (m *matter) resolve(ctx context.Context) error {
 	if m.see = m.judge.see(&m.call.Principal, m.who, tool); m.see.Effect != annotary.Allow {
 		m.refuse(annotary.CodeUnknownTool, m.see)
 		m.fault = &rpc.Fault{Code: rpc.CodeInvalidParams, Message: "unknown tool: " + name, Data: reasonData(m.told)}
+	} else if missing := lacking(&m.call.Principal, tool.Scopes); missing != "" {
+		m.stepUp(tool.Scopes, missing)
 	} else if err := m.digestArguments(msg.Arguments()); err != nil {
 		return err
 	}
@@ -150,12 +155,8 @@ func (j *Judge) see(who *annotary.Principal, subject *policy.Subject, t *catalog
 	if t == nil {
 		return refusing(annotary.CodeUnknownTool, "the server has no tool of this name")
 	}
-	for _, scope := range t.Scopes {
-		if !slices.Contains(who.Scopes, scope) {
-			d := refusing(annotary.CodeScope, "the caller lacks the scope "+scope)
-			d.Reasons[0].Hint = "give the caller the scope " + scope
-			return d
-		}
+	if missing := lacking(who, t.Scopes); missing != "" && !j.StepUp {
+		return refusingScope(annotary.CodeScope, missing)
 	}
 	return j.Policies.See(subject, t.Target())
 }

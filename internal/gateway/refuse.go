@@ -26,7 +26,7 @@ func (m *matter) unrecorded(err error) (*upstream.Answer, error) {
 		return nil, err
 	}
 	m.refuse(annotary.CodeStore, refusing(annotary.CodeStore, err.Error()))
-	m.fault = nil
+	m.fault, m.wants = nil, nil
 	return m.refusal(), nil
 }
 
@@ -49,6 +49,8 @@ func (m *matter) refusal() *upstream.Answer {
 	case msg.Kind == rpc.Notification: // it has no id to answer under, only a status
 		fault := &rpc.Fault{Code: rpc.CodeRefused, Message: string(m.told), Data: reasonData(m.told)}
 		return &upstream.Answer{Status: http.StatusBadRequest, Body: fault.Answer(nil)}
+	case m.wants != nil:
+		return &upstream.Answer{Status: http.StatusForbidden, Body: m.fault.Answer(msg.ID()), Scopes: m.wants}
 	case m.fault != nil:
 		return &upstream.Answer{Status: http.StatusOK, Body: m.fault.Answer(msg.ID())}
 	}

@@ -43,6 +43,9 @@ type Answer struct {
 	Events bool   // the stream is one of events, and they pass as they are
 	// Session is set where the server opened a session of its own.
 	Session bool
+	// Scopes are those a caller is to ask its issuer for, who was refused for
+	// want of them.
+	Scopes []string
 
 	buf  *[]byte
 	done func()

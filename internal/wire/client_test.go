@@ -13,6 +13,7 @@ import (
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/gateway"
+	"github.com/annotary/annotary/internal/identity"
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/internal/upstream"
@@ -47,15 +48,20 @@ type gate struct {
 	client  *http.Client
 }
 
+// byHeader believes what a client calls itself.
+type byHeader struct{ *identity.Identity }
+
+func (byHeader) Identify(r *http.Request, _ string) (annotary.Principal, error) {
+	return annotary.Principal{Tenant: "t", Subject: r.Header.Get("X-User")}, nil
+}
+
 // start serves the servers until the test ends, then checks that no child is
 // left.
 func start(t testing.TB, opts wire.Options, servers ...*upstream.Server) *gate {
 	t.Helper()
 	g := gateway.New(servers...)
-	if opts.Identify == nil {
-		opts.Identify = func(r *http.Request) (annotary.Principal, error) {
-			return annotary.Principal{Tenant: "t", Subject: r.Header.Get("X-User")}, nil
-		}
+	if opts.Identity == nil {
+		opts.Identity = byHeader{}
 	}
 	h := wire.New(g, opts)
 	s := httptest.NewUnstartedServer(h)

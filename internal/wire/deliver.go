@@ -52,6 +52,9 @@ func (x *exchange) deliver(a *upstream.Answer, s *legacySession) {
 	switch {
 	case a.Stream == nil && a.Body == nil:
 		x.w.WriteHeader(a.Status)
+	case a.Scopes != nil:
+		challenge(x.w, x.trusted().StepUp(x.r.URL.Path, a.Scopes))
+		x.respond(a.Status, a.Body)
 	case a.Stream == nil:
 		x.respond(a.Status, a.Body)
 	case a.Events:

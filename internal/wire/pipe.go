@@ -13,6 +13,7 @@ import (
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/gateway"
+	"github.com/annotary/annotary/internal/identity"
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/session"
 	"github.com/annotary/annotary/internal/strict"
@@ -71,8 +72,9 @@ func (h *Handler) servePipe(ctx context.Context, conn net.Conn) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	context.AfterFunc(ctx, func() { _ = conn.Close() })
+	who := identity.Local()
 	p := &pipe{
-		Handler: h, conn: conn, who: local, owner: gateway.Owner(&local),
+		Handler: h, conn: conn, who: who, owner: gateway.Owner(&who),
 		open: map[upstream.Era]*gateway.Session{}, stop: map[string]context.CancelFunc{},
 	}
 	lines := rpc.NewLines(conn, h.opts.MaxBody)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/gateway"
+	"github.com/annotary/annotary/internal/identity"
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/session"
 	"github.com/annotary/annotary/internal/strict"
@@ -27,8 +28,8 @@ import (
 
 // Options bound what clients may cost. The zero value means the defaults.
 type Options struct {
-	// Identify says who sent a request. If nil, everybody is the local user.
-	Identify func(*http.Request) (annotary.Principal, error)
+	// Identity says who sent a request. If nil, everybody is the local user.
+	Identity Identity
 	// Hosts are the names the gateway answers to besides loopback ones. A "*"
 	// switches the check off.
 	Hosts []string
@@ -72,8 +73,8 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Write, 30*time.Second)
 	setDefault(&o.IdleConnection, 2*time.Minute)
 	setDefault(&o.KeepAlive, 15*time.Second)
-	if o.Identify == nil {
-		o.Identify = func(*http.Request) (annotary.Principal, error) { return local, nil }
+	if o.Identity == nil {
+		o.Identity = (*identity.Identity)(nil)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -88,13 +89,11 @@ func setDefault[T comparable](v *T, to T) {
 	}
 }
 
-// local is the principal of a gateway that serves one user only.
-var local = annotary.Principal{Tenant: annotary.DefaultTenant, Subject: annotary.LocalSubject}
-
 // A Handler serves MCP over HTTP.
 type Handler struct {
 	gateway  *gateway.Gateway
 	opts     Options
+	identity atomic.Pointer[Identity]
 	guard    guard
 	sessions *session.Table[string, *legacySession]
 	flight   inFlight
@@ -106,6 +105,7 @@ type Handler struct {
 func New(g *gateway.Gateway, opts Options) *Handler {
 	opts = opts.withDefaults()
 	h := &Handler{gateway: g, opts: opts, guard: newGuard(opts), flight: inFlight{max: opts.MaxInFlight}}
+	h.Trust(opts.Identity)
 	h.streams = make(chan struct{}, opts.MaxStreams)
 	h.sessions = session.NewTable[string](opts.Sessions, h.endSession)
 	return h
@@ -130,6 +130,10 @@ const prefix = "/mcp/s/"
 
 // ServeHTTP serves one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if path, ok := strings.CutPrefix(r.URL.Path, identity.MetadataPath); ok {
+		h.metadata(w, r, path)
+		return
+	}
 	if !h.guard.allows(r) {
 		http.Error(w, "this host or origin is not served; the configuration may allow it under hosts or origins", http.StatusForbidden)
 		return
@@ -139,9 +143,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	who, err := h.opts.Identify(r)
+	who, err := h.trusted().Identify(r, r.URL.Path)
 	if err != nil {
-		http.Error(w, "who are you?", http.StatusUnauthorized)
+		h.refuse(w, err)
 		return
 	}
 	x := &exchange{Handler: h, w: w, r: r, who: who, owner: gateway.Owner(&who), server: server}
