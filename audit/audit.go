@@ -159,6 +159,13 @@ func (e *Entry) SetTool(t *annotary.Tool, h *annotary.Hints) {
 	}
 }
 
+// Brief drops what the entry "decided" of the same call says already and nobody
+// looks for in another.
+func (e *Entry) Brief() {
+	e.Definition, e.Declared, e.Effective, e.Policy = "", nil, nil, ""
+	e.ArgumentsDigest, e.Arguments, e.Hidden = "", nil, nil
+}
+
 // SetPrincipal fills in who called.
 func (e *Entry) SetPrincipal(p *annotary.Principal) {
 	e.Tenant, e.Issuer, e.Subject, e.Client, e.Groups = p.Tenant, p.Issuer, p.Subject, p.Client, p.Groups

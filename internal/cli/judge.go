@@ -62,7 +62,7 @@ func buildJudge(c *config.Config, path string, log gateway.Log) (*gateway.Judge,
 	if err != nil {
 		return nil, err
 	}
-	j := &gateway.Judge{Policies: set, Rules: c.ShortRules(), Log: log, Stances: map[string]catalog.Stance{}, Methods: map[string][]string{}}
+	j := &gateway.Judge{Policies: set, Rules: c.ShortRules(), Log: log, Content: c.Audit.Arguments, Stances: map[string]catalog.Stance{}, Methods: map[string][]string{}}
 	j.StepUp = c.OnMissingScope == config.Challenge
 	for name, s := range c.Servers {
 		stance, err := stanceOf(s)

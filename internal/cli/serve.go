@@ -61,7 +61,7 @@ func newServeCmd(s *Streams) *cobra.Command {
 func runServe(ctx context.Context, o *serveOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	d, err := newDaemon(o.config, slog.New(slog.NewTextHandler(o.streams.Err, nil)))
+	d, err := newDaemon(o.config, newLog(o.streams.Err))
 	if err != nil {
 		return err
 	}

@@ -80,6 +80,8 @@ type Config struct {
 	// Policies are files of Cedar policies, judged beside the rules. A
 	// relative path starts at the folder of this file.
 	Policies []Text `yaml:"policies"`
+	// Audit says what is recorded of calls.
+	Audit Audit `yaml:"audit"`
 	// Limits bound what clients and servers may cost the gateway.
 	Limits Limits `yaml:"limits"`
 	// Timeouts bound how long the gateway waits.
@@ -136,6 +138,13 @@ type Server struct {
 	Disabled bool `yaml:"disabled"`
 	// Timeouts of this server alone. What is left out is as in timeouts.
 	Timeouts ServerTimeouts `yaml:"timeouts"`
+}
+
+// Audit says what is recorded of calls.
+type Audit struct {
+	// Arguments has the arguments of calls recorded, with the secrets in them
+	// hidden. If false, only their digest is.
+	Arguments bool `yaml:"arguments"`
 }
 
 // Limits bound what clients and servers may cost the gateway.

@@ -82,6 +82,7 @@ func reference(t *testing.T) string {
 		{"`tls`", TLS{}},
 		{"`rules`", Rules{}},
 		{"`state`", State{}},
+		{"`audit`", Audit{}},
 		{"`limits`", Limits{}},
 		{"`timeouts`", Timeouts{}},
 	} {

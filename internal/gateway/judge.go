@@ -9,6 +9,7 @@ import (
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/audit"
 	"github.com/annotary/annotary/internal/catalog"
+	"github.com/annotary/annotary/internal/detect"
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/internal/upstream"
@@ -31,6 +32,9 @@ type Judge struct {
 	// StepUp lists tools for which the caller lacks a scope, and tells a call
 	// which. If false, they are hidden.
 	StepUp bool
+	// Content has the arguments of calls recorded, without the secrets in them;
+	// else only their digest is.
+	Content bool
 	// Log takes the entries. Without one nothing is called.
 	Log Log
 
@@ -90,10 +94,12 @@ func (m *matter) resolve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.entry.Tool = name[:min(len(name), maxName)]
+	if tool == nil {
+		m.entry.Tool = recorded(name)
+	}
 	if m.see = m.judge.see(&m.call.Principal, m.who, tool); m.see.Effect != annotary.Allow {
 		m.refuse(annotary.CodeUnknownTool, m.see)
-		m.fault = &rpc.Fault{Code: rpc.CodeInvalidParams, Message: "unknown tool: " + name, Data: reasonData(m.told)}
+		m.fault = &rpc.Fault{Code: rpc.CodeInvalidParams, Message: "unknown tool: " + recorded(name), Data: reasonData(m.told)}
 	} else if missing := lacking(&m.call.Principal, tool.Scopes); missing != "" {
 		m.stepUp(tool.Scopes, missing)
 	} else if err := m.digestArguments(msg.Arguments()); err != nil {
@@ -108,6 +114,9 @@ func (m *matter) resolve(ctx context.Context) error {
 
 // begin starts the entry.
 func (m *matter) begin(method string) {
+	if _, ours := actions[method]; !ours {
+		method = recorded(method)
+	}
 	m.entry = audit.Entry{Kind: audit.Decided, Call: rand.Text(), Time: m.began, Method: method, Server: m.server.Name}
 	m.entry.SetPrincipal(&m.call.Principal)
 }
@@ -126,6 +135,9 @@ func (m *matter) about(tool *catalog.Tool) {
 // maxName is as much as is recorded of a name that the caller made up.
 const maxName = 4096
 
+// recorded is what is recorded of a name that the caller made up.
+func recorded(name string) string { return detect.Text(name[:min(len(name), maxName)]) }
+
 // refuse decides the matter before policies are asked about the call.
 func (m *matter) refuse(told annotary.Code, d annotary.Decision) { m.told, m.decision = told, d }
 
@@ -133,7 +145,8 @@ func refusing(code annotary.Code, text string) annotary.Decision {
 	return annotary.Decision{Reasons: []annotary.Reason{{Code: code, Text: text}}}
 }
 
-// digestArguments puts what was asked into the entry, as a digest. Arguments
+// digestArguments puts what was asked into the entry, as a digest, and its content
+// without secrets where the operator wants it. Arguments
 // that two readers could read in two ways are refused.
 func (m *matter) digestArguments(args []byte) error {
 	if args == nil {
@@ -145,6 +158,9 @@ func (m *matter) digestArguments(args []byte) error {
 	}
 	sum, err := strict.Sum(args)
 	m.entry.ArgumentsDigest = sum.String()
+	if m.judge.Content {
+		m.entry.Arguments, m.entry.Hidden = detect.JSON(args)
+	}
 	return err
 }
 
@@ -224,6 +240,6 @@ func (m *matter) finish(result audit.Result, code annotary.Code, size int) {
 	m.entry.Kind, m.entry.Result, m.entry.Code, m.entry.Bytes = audit.Outcome, result, code, size
 	m.entry.Time = time.Now()
 	m.entry.Millis = float64(m.entry.Time.Sub(m.began).Microseconds()) / 1000
-	m.entry.Arguments = nil
+	m.entry.Brief()
 	m.record(context.Background())
 }

@@ -109,7 +109,7 @@ func (m *matter) reads(why string) {
 // aim sets what the matter is about.
 func (m *matter) aim(kind policy.Kind, name string) {
 	m.target = m.targetFor(kind, name)
-	m.entry.Tool, m.entry.Class = name[:min(len(name), maxName)], m.hints.Class().String()
+	m.entry.Tool, m.entry.Class = recorded(name), m.hints.Class().String()
 }
 
 func (m *matter) targetFor(kind policy.Kind, name string) *policy.Target {
