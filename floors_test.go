@@ -20,12 +20,12 @@ var floors = [][]string{
 	{"."},
 	{
 		"derive", "policy", "audit", "prompt", "find", "find/internal/judged", "shape",
-		"internal/rpc", "internal/seal", "internal/confine", "internal/detect",
+		"internal/rpc", "internal/record", "internal/seal", "internal/confine", "internal/detect",
 	},
 	{
 		"lint", "tool", "agent",
 		"internal/identity", "internal/catalog", "internal/session", "internal/approval",
-		"internal/upstream", "internal/observe", "internal/clients", "internal/notary", "internal/spool",
+		"internal/upstream", "internal/observe", "internal/clients", "internal/notary", "internal/spool", "internal/label",
 	},
 	{"internal/gateway", "internal/verify", "internal/pins", "internal/storetest", "internal/scan", "tool/tooltest", "tool/toolpg", "tool/internal/burst"},
 	{"internal/jetstream", "internal/memory", "internal/wire", "internal/api", "internal/console", "internal/config", "internal/export"},

@@ -100,11 +100,21 @@ func (b *Bucket) Swap(ctx context.Context, key string, value []byte, revision ui
 // then, after calling ready, each as it is written; one that is overwritten at
 // once may be skipped. It returns when the context ends or the store is lost.
 func (b *Bucket) Watch(ctx context.Context, prefix string, ready func(), each func(value []byte, revision uint64)) error {
+	return b.watch(ctx, prefix, ready, each, jetstream.IgnoreDeletes())
+}
+
+// Follow calls each for every value below the prefix as it is written, not for
+// those that are there. It returns when the context ends or the store is lost.
+func (b *Bucket) Follow(ctx context.Context, prefix string, each func(value []byte, revision uint64)) error {
+	return b.watch(ctx, prefix, func() {}, each, jetstream.IgnoreDeletes(), jetstream.UpdatesOnly())
+}
+
+func (b *Bucket) watch(ctx context.Context, prefix string, ready func(), each func(value []byte, revision uint64), opts ...jetstream.WatchOpt) error {
 	var watcher jetstream.KeyWatcher
 	begin, cancel := b.engine.within(ctx)
 	defer cancel()
 	err := settled(begin, forming, func() (err error) {
-		watcher, err = b.kv.Watch(ctx, encodePrefix(prefix), jetstream.IgnoreDeletes())
+		watcher, err = b.kv.Watch(ctx, encodePrefix(prefix), opts...)
 		return err
 	})
 	if err != nil {

@@ -54,6 +54,7 @@ func suite(t *testing.T, e *jetstream.Engine) {
 	}
 	storetest.RunBucket(t, bucket)
 	storetest.RunDesk(t, bucket)
+	storetest.RunRecords(t, bucket)
 	storetest.RunLog(t, func(t *testing.T) storetest.Log {
 		l, err := e.Log(t.Context(), next(), "epoch", jetstream.LogOptions{})
 		if err != nil {

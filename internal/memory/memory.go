@@ -74,6 +74,18 @@ func (b *Bucket) Watch(ctx context.Context, prefix string, ready func(), each fu
 			w.queue = append(w.queue, v)
 		}
 	}
+	return b.tell(ctx, w, ready, each)
+}
+
+// Follow calls each for every value below the prefix as it is written, until the
+// context ends; not for those that are there.
+func (b *Bucket) Follow(ctx context.Context, prefix string, each func(value []byte, revision uint64)) error {
+	b.mu.Lock()
+	return b.tell(ctx, &watcher{prefix: prefix, wake: make(chan struct{}, 1)}, nil, each)
+}
+
+// tell serves a watcher. The bucket is locked when it begins.
+func (b *Bucket) tell(ctx context.Context, w *watcher, ready func(), each func(value []byte, revision uint64)) error {
 	b.watchers[w] = true
 	b.mu.Unlock()
 	defer func() {

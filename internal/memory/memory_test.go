@@ -18,3 +18,7 @@ func TestDesk(t *testing.T) {
 func TestLog(t *testing.T) {
 	storetest.RunLog(t, func(*testing.T) storetest.Log { return &memory.Log{} })
 }
+
+func TestRecords(t *testing.T) {
+	storetest.RunRecords(t, func(*testing.T) storetest.Bucket { return memory.NewBucket() })
+}

@@ -20,6 +20,7 @@ type Bucket interface {
 	Get(ctx context.Context, key string) (value []byte, revision uint64, err error)
 	Swap(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 	Watch(ctx context.Context, prefix string, ready func(), each func(value []byte, revision uint64)) error
+	Follow(ctx context.Context, prefix string, each func(value []byte, revision uint64)) error
 	List(ctx context.Context, prefix string) ([][]byte, error)
 }
 
