@@ -127,7 +127,9 @@ func labelEndorse(t *testing.T, b Bucket) {
 	c.pass(2 * time.Hour)
 	wantLegs(t, "after the endorsement ended", recall(t, there, c), true, true)
 	c.pass(2 * label.Window)
-	wantLegs(t, "in the next conversation", raise(t, there, strangers("web")), false, true)
+	for _, from := range []string{"web", "mail", "chat"} {
+		wantLegs(t, "in the next conversation", raise(t, there, strangers(from)), false, true)
+	}
 	endorse(there, label.Endorsement{Strangers: saw.Strangers.Raised}, annotary.CodeConflict)
 	wantLegs(t, "after the old word in the next conversation", recall(t, there, c), false, true)
 }
