@@ -248,8 +248,7 @@ func leaderless(err error) bool {
 // forming reports whether a cluster cannot make something yet. Making it again
 // does no harm.
 func forming(err error) bool {
-	var api *jetstream.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return api.ErrorCode == noPeers || api.Code >= 500 && api.ErrorCode != tooFewServers
 	}
 	return leaderless(err)
