@@ -31,6 +31,8 @@ const (
 	CodeApprovalNo    Code = "approval_denied"    // a person said no, and the no holds
 	CodeConflict      Code = "conflict"           // somebody else wrote first
 	CodeStore         Code = "store_unavailable"  // the state store did not do it
+	CodeKilled        Code = "killed"             // the operator stopped it
+	CodeReadOnly      Code = "read_only_mode"     // only reads are served here
 
 	CodeStateForged   Code = "state_forged"    // the state of a call was not made here, or was changed
 	CodeStateExpired  Code = "state_expired"   // the state of a call is too old

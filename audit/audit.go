@@ -40,6 +40,7 @@ const (
 	Decided Kind = "decided" // before the call reaches an upstream
 	Attempt Kind = "attempt" // before each try after the first
 	Outcome Kind = "outcome" // at the end
+	Acted   Kind = "acted"   // no call: an operator changed what holds
 )
 
 // An Entry is one line of the log.
@@ -86,6 +87,9 @@ type Entry struct {
 	Millis  float64       `json:"millis,omitempty"`
 	Bytes   int           `json:"bytes,omitempty"`
 	Shaped  []string      `json:"shaped,omitempty"` // what was done to the result
+
+	Target string `json:"target,omitempty"` // what an operator acted on
+	Note   string `json:"note,omitempty"`   // what the operator said about it
 }
 
 // Effective is one effective hint and who stands behind it.

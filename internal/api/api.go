@@ -64,6 +64,9 @@ var routes = []route{
 	{"POST", "/v1/why", nil, (*server).why},
 	{"GET", "/v1/audit", filterParams, (*server).audit},
 	{"POST", "/v1/reload", nil, (*server).reload},
+	{"GET", "/v1/kill", nil, (*server).kills},
+	{"POST", "/v1/kill", nil, (*server).kill},
+	{"POST", "/v1/kill/lift", nil, (*server).lift},
 }
 
 // Handler answers the operator.

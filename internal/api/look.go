@@ -161,6 +161,8 @@ type WhyRequest struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	As        Caller          `json:"as"`
+	// ReadOnly asks about the address that serves reads only.
+	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
 // A WhyAnswer says it, and why.
@@ -170,8 +172,12 @@ type WhyAnswer struct {
 	Subject string `json:"subject"`
 	// Told is the code the caller would hear; empty if the call would go through.
 	Told annotary.Code `json:"told"`
-	See  Decision      `json:"see"`
-	Call Decision      `json:"call"`
+	// Observed is the code the caller would hear if policies were not only
+	// observed, and ObservedUntil until when they are.
+	Observed      annotary.Code `json:"observed,omitempty"`
+	ObservedUntil time.Time     `json:"observedUntil,omitzero"`
+	See           Decision      `json:"see"`
+	Call          Decision      `json:"call"`
 	// Class and Hints are those of a call with these arguments; empty if the
 	// server has no such tool.
 	Class     string                   `json:"class,omitempty"`
@@ -186,13 +192,13 @@ func (s *server) why(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p, err := s.Gateway.Predict(r.Context(), &gateway.Question{
-		Principal: q.As.principal(), Server: q.Server, Tool: q.Tool, Arguments: q.Arguments, Open: q.Arguments == nil,
+		Principal: q.As.principal(), Server: q.Server, Tool: q.Tool, Arguments: q.Arguments, Open: q.Arguments == nil, ReadOnly: q.ReadOnly,
 	})
 	if err != nil {
 		return err
 	}
 	a := WhyAnswer{
-		Server: q.Server, Tool: q.Tool, Subject: q.As.Subject, Told: p.Told,
+		Server: q.Server, Tool: q.Tool, Subject: q.As.Subject, Told: p.Told, Observed: p.Observed, ObservedUntil: p.ObservedUntil,
 		See: decisionOf(p.See), Call: decisionOf(p.Call), Narrowed: p.Narrowed, Proposals: []Proposal{},
 	}
 	if p.Tool != nil {

@@ -229,6 +229,10 @@ func (t *Tool) Proposed() (claims []annotary.Claim, contradicted string) {
 // it cannot be understood.
 func (t *Tool) Input() (*shape.Schema, error) { return t.input() }
 
+// MayRead reports whether some call of the tool only reads: every one, or one
+// whose arguments say so.
+func (t *Tool) MayRead() bool { return t.Hints.Vouched(annotary.ReadOnly) || len(t.narrow) > 0 }
+
 // Target returns what policies see of the tool, whatever the arguments.
 func (t *Tool) Target() *policy.Target { return t.target }
 

@@ -117,7 +117,14 @@ func entryText(line []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if e.Kind == audit.Acted {
+		return lint.Printable(strings.TrimRight(fmt.Sprintf("%s  %-7s  %s  %s %s  %s",
+			e.Time.Format(time.RFC3339), e.Kind, e.Subject, e.Method, e.Target, e.Note), " ")), nil
+	}
 	how := e.Effect
+	if e.Observe && e.Kind == audit.Decided {
+		how = "observed " + how
+	}
 	if e.Kind == audit.Outcome {
 		how = fmt.Sprintf("%s %.1f ms", e.Result, e.Millis)
 	}

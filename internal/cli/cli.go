@@ -98,6 +98,7 @@ func newRootCmd(s *Streams) *cobra.Command {
 	root.AddCommand(newPolicyCmd(s))
 	root.AddCommand(newWhyCmd(s))
 	root.AddCommand(newAuditCmd(s))
+	root.AddCommand(newKillCmd(s))
 	root.AddCommand(newStateCmd(s))
 	root.AddCommand(newKeysCmd(s))
 	root.AddCommand(newStdioCmd(s))

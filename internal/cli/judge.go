@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/derive"
@@ -21,6 +23,9 @@ import (
 type ledger struct {
 	engine *jetstream.Engine
 	log    *jetstream.Log
+	kills  *gateway.Kills
+	stop   context.CancelFunc
+	done   sync.WaitGroup
 }
 
 // openLedger opens the log in the data folder. Every opening begins a new epoch,
@@ -34,8 +39,38 @@ func openLedger(ctx context.Context, c *config.Config) (*ledger, error) {
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	return &ledger{engine, log}, nil
+	l := &ledger{engine: engine, log: log}
+	if err := l.openKills(ctx); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	return l, nil
 }
+
+// catalogueBucket holds what operators say of servers and tools at run time.
+const catalogueBucket = "catalogue"
+
+// openKills reads what is stopped before the first call, and follows it from
+// then on.
+func (l *ledger) openKills(ctx context.Context) error {
+	bucket, _, err := l.engine.Bucket(ctx, catalogueBucket, jetstream.BucketOptions{})
+	if err != nil {
+		return err
+	}
+	l.kills = gateway.NewKills(bucket)
+	ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
+	ready := make(chan struct{})
+	l.done.Go(func() { l.kills.Follow(ctx, func() { close(ready) }) })
+	select {
+	case <-ready:
+		return nil
+	case <-time.After(killsWithin):
+		return annotary.E(annotary.CodeStore, "what is stopped cannot be read from the store", nil).
+			WithHint("does the store answer? 'annotary state status' says so of a running gateway")
+	}
+}
+
+// killsWithin is how long the store may take to say what is stopped.
+const killsWithin = 30 * time.Second
 
 // engineOptions say where this configuration keeps its state.
 func engineOptions(c *config.Config) jetstream.Options {
@@ -48,12 +83,16 @@ func engineOptions(c *config.Config) jetstream.Options {
 }
 
 func (l *ledger) close() error {
+	if l.stop != nil {
+		l.stop()
+		l.done.Wait()
+	}
 	l.log.Close()
 	return l.engine.Close()
 }
 
 // buildJudge makes what judges calls by this configuration.
-func buildJudge(c *config.Config, path string, log gateway.Log) (*gateway.Judge, error) {
+func buildJudge(c *config.Config, path string, l *ledger) (*gateway.Judge, error) {
 	files, err := readPolicies(policyPaths(c))
 	if err != nil {
 		return nil, err
@@ -62,8 +101,11 @@ func buildJudge(c *config.Config, path string, log gateway.Log) (*gateway.Judge,
 	if err != nil {
 		return nil, err
 	}
-	j := &gateway.Judge{Policies: set, Rules: c.ShortRules(), Log: log, Content: c.Audit.Arguments, Stances: map[string]catalog.Stance{}, Methods: map[string][]string{}}
-	j.StepUp = c.OnMissingScope == config.Challenge
+	j := &gateway.Judge{
+		Policies: set, Rules: c.ShortRules(), Log: l.log, Content: c.Audit.Arguments, Kills: l.kills,
+		Stances: map[string]catalog.Stance{}, Methods: map[string][]string{},
+		StepUp: c.OnMissingScope == config.Challenge,
+	}
 	for name, s := range c.Servers {
 		stance, err := stanceOf(s)
 		if err != nil {

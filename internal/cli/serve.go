@@ -28,6 +28,7 @@ type serveOptions struct {
 	streams *Streams
 	config  string
 	listen  string
+	reads   bool
 	json    bool
 	// background is how annotary stdio starts it: no HTTP, and an end when
 	// nobody has used it for a while.
@@ -52,6 +53,7 @@ func newServeCmd(s *Streams) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.config, "config", "", "annotary.yaml, or a client's file with mcpServers\n(default: annotary.yaml here or in your configuration folder)")
 	cmd.Flags().StringVar(&o.listen, "listen", "", "address to listen on instead of the configured one")
+	cmd.Flags().BoolVar(&o.reads, "read-only", false, "let nothing pass but calls that somebody you rely on\nvouches only read")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the addresses as JSON")
 	cmd.Flags().BoolVar(&o.background, "background", false, "")
 	_ = cmd.Flags().MarkHidden("background")
@@ -61,7 +63,7 @@ func newServeCmd(s *Streams) *cobra.Command {
 func runServe(ctx context.Context, o *serveOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	d, err := newDaemon(o.config, newLog(o.streams.Err))
+	d, err := newDaemon(o.config, o.reads, newLog(o.streams.Err))
 	if err != nil {
 		return err
 	}
@@ -230,6 +232,7 @@ func hangups(ctx context.Context) <-chan os.Signal {
 // daemon is a running gateway and the configuration it was made from.
 type daemon struct {
 	path    string
+	reads   bool // only reads are served
 	log     *slog.Logger
 	gateway *gateway.Gateway
 	handler *wire.Handler
@@ -242,12 +245,12 @@ type daemon struct {
 	at  net.Addr // where MCP clients are served; nil if nowhere
 }
 
-func newDaemon(path string, log *slog.Logger) (*daemon, error) {
+func newDaemon(path string, reads bool, log *slog.Logger) (*daemon, error) {
 	path, cfg, err := loadConfig(path)
 	if err != nil {
 		return nil, err
 	}
-	d := &daemon{path: path, log: log, cfg: cfg, gateway: gateway.New()}
+	d := &daemon{path: path, reads: reads, log: log, cfg: cfg, gateway: gateway.New()}
 	if d.walls, err = raiseWalls(cfg); err != nil {
 		return nil, err
 	}
@@ -306,8 +309,11 @@ func (d *daemon) reload() error {
 // judge makes what judges calls by a configuration, nil if it wants none. The
 // log is opened when it is first needed and stays open.
 func (d *daemon) judge(c *config.Config) (*gateway.Judge, error) {
+	if d.reads && !c.Judged() { // only what is judged is known to read
+		c.Preset = annotary.DefaultPreset
+	}
 	if !c.Judged() {
-		return nil, nil
+		return nil, d.nothingStopped()
 	}
 	if d.ledger == nil {
 		ledger, err := openLedger(context.Background(), c)
@@ -319,7 +325,21 @@ func (d *daemon) judge(c *config.Config) (*gateway.Judge, error) {
 		return nil, annotary.E(annotary.CodeConfig, "the gateway keeps its state elsewhere while it runs", nil).
 			WithHint("end the gateway and start it again to change state")
 	}
-	return buildJudge(c, d.path, d.ledger.log)
+	judge, err := buildJudge(c, d.path, d.ledger)
+	if err == nil {
+		judge.ReadOnly = d.reads
+	}
+	return judge, err
+}
+
+// nothingStopped refuses to judge no longer while a kill holds: nobody would
+// enforce it.
+func (d *daemon) nothingStopped() error {
+	if d.ledger == nil || len(d.ledger.kills.List()) == 0 {
+		return nil
+	}
+	return annotary.E(annotary.CodeConfig, "without a preset, rules or policies nothing would stop what is killed", nil).
+		WithHint("'annotary kill' lists what is stopped; lift it first")
 }
 
 func (d *daemon) reloadOn(ctx context.Context, hangup <-chan os.Signal) {

@@ -16,6 +16,7 @@ type stdioOptions struct {
 	streams *Streams
 	server  string
 	config  string
+	reads   bool
 	json    bool
 }
 
@@ -31,7 +32,7 @@ func newStdioCmd(s *Streams) *cobra.Command {
 			"when it has had nothing to do for a while. Its log is gateway.log in the data\n" +
 			"folder. Standard output carries the protocol and nothing else.",
 		Example: "  annotary stdio --server notes\n" +
-			"  annotary stdio --server notes --config annotary.yaml",
+			"  annotary stdio --server notes --read-only",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.server == "" {
@@ -42,6 +43,7 @@ func newStdioCmd(s *Streams) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.server, "server", "", "name of the server in the configuration")
 	cmd.Flags().StringVar(&o.config, "config", "", "annotary.yaml, or a client's file with mcpServers\n(default: annotary.yaml here or in your configuration folder)")
+	cmd.Flags().BoolVar(&o.reads, "read-only", false, "let nothing pass but calls that somebody you rely on\nvouches only read")
 	cmd.Flags().BoolVar(&o.json, "json", false, "accepted; the protocol is JSON already")
 	return cmd
 }
@@ -55,6 +57,10 @@ func runStdio(ctx context.Context, o *stdioOptions) error {
 		return annotary.E(annotary.CodeConfig, "the configuration has no server "+o.server, nil).
 			WithHint("its servers are listed by 'annotary serve --config " + path + "'")
 	}
+	if o.reads && !cfg.Judged() {
+		return annotary.E(annotary.CodeConfig, "this configuration judges nothing, so nobody vouches for a read", nil).
+			WithHint("write 'preset: careful' into " + path)
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return annotary.E(annotary.CodeInternal, "the working directory is gone", err).WithHint("start it from a folder that exists")
@@ -65,7 +71,7 @@ func runStdio(ctx context.Context, o *stdioOptions) error {
 	}
 	pipe := &wire.Stdio{
 		Dial:  func(ctx context.Context) (net.Conn, error) { return home.dialOrStart(ctx, path) },
-		Hello: wire.Hello(o.server, dir),
+		Hello: wire.Hello(o.server, dir, o.reads),
 		In:    o.streams.In,
 		Out:   o.streams.Out,
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -52,6 +53,7 @@ func newWhyCmd(s *Streams) *cobra.Command {
 	cmd.Flags().StringVar(&o.ask.As.Subject, "as", "", "who calls (default: the local user)")
 	cmd.Flags().StringSliceVar(&o.ask.As.Groups, "group", nil, "a group the caller is in; may be repeated")
 	cmd.Flags().StringSliceVar(&o.ask.As.Scopes, "scope", nil, "a scope the caller has; may be repeated")
+	cmd.Flags().BoolVar(&o.ask.ReadOnly, "read-only", false, "called where only reads are served")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
 }
@@ -105,6 +107,9 @@ func whyLines(a *api.WhyAnswer) []string {
 // outcomeOf says what becomes of the call, and what the caller takes it for.
 func outcomeOf(a *api.WhyAnswer) string {
 	switch {
+	case a.Observed != "":
+		return fmt.Sprintf("goes through, because policies are only observed until %s; then refused as %s",
+			a.ObservedUntil.Format(time.RFC3339), a.Observed)
 	case a.Told == "":
 		return "goes through"
 	case a.Class == "":

@@ -37,7 +37,8 @@ type Call struct {
 	Header    http.Header // what the client sent along; nil if it speaks without
 	Session   *Session    // of the legacy era; nil for a call that stands alone
 
-	matter *matter // while it is before a judge
+	matter   *matter // while it is before a judge
+	ReadOnly bool    // it came in where only reads are served
 }
 
 // A Gateway takes calls from clients to servers.
@@ -88,6 +89,9 @@ func (g *Gateway) Use(j *Judge) { g.judge.Store(j) }
 // through takes a message past the judge, where there is one, to the server.
 func (g *Gateway) through(ctx context.Context, s *upstream.Server, call *Call) (*upstream.Answer, error) {
 	judge := g.judge.Load()
+	if judge == nil && call.ReadOnly {
+		return nil, errUnjudged()
+	}
 	if judge == nil {
 		return g.forward(ctx, s, call)
 	}
@@ -110,22 +114,24 @@ func (g *Gateway) through(ctx context.Context, s *upstream.Server, call *Call) (
 // judged is the line: resolve, decide, record, forward, record. What cannot be
 // recorded does not happen; a read that can neither change nor carry anything is
 // forwarded while its entry is being written, and its result waits for it.
-func (g *Gateway) judged(ctx context.Context, m *matter) (*upstream.Answer, error) {
+func (g *Gateway) judged(ctx context.Context, m *matter) (answer *upstream.Answer, err error) {
 	if err := m.resolve(ctx); err != nil {
 		return nil, err
 	}
+	ctx = m.enter(ctx)
+	defer func() { answer, err = m.land(answer, err) }()
 	m.decide()
 	durable, overlap := m.record(ctx), m.mayOverlap()
-	if m.decision.Effect != annotary.Allow || !overlap {
+	if m.told != "" || !overlap {
 		if err := durable(); err != nil {
 			return m.unrecorded(err)
 		}
 	}
-	if m.decision.Effect != annotary.Allow {
+	if m.told != "" {
 		m.finish(audit.Refused, m.decision.Reasons[0].Code, 0)
 		return m.refusal(), nil
 	}
-	answer, err := g.forward(ctx, m.server, m.call)
+	answer, err = g.forward(ctx, m.server, m.call)
 	if overlap {
 		if lost := durable(); lost != nil {
 			if err == nil {

@@ -37,6 +37,15 @@ type Judge struct {
 	Content bool
 	// Log takes the entries. Without one nothing is called.
 	Log Log
+	// Kills are what the operator stopped. Nil stops nothing.
+	Kills *Kills
+	// ReadOnly lets nothing pass but calls that somebody vouches only read.
+	ReadOnly bool
+	// Observe is until when policies decide and are recorded but block nothing;
+	// zero is never.
+	Observe time.Time
+	// Now tells the time. If nil, time.Now.
+	Now func() time.Time
 
 	mu      sync.Mutex
 	shelves map[string]*shelf
@@ -77,7 +86,9 @@ type matter struct {
 	told          annotary.Code // what a caller who is refused hears
 	fault         *rpc.Fault    // the answer that is no result: what is absent, what wants a scope
 	wants         []string      // the scopes to ask for
+	observed      annotary.Code // what the caller would hear if policies were enforced
 	entry         audit.Entry
+	flight        *flight // nil for what is not under way
 }
 
 // resolve finds out what the call is about: which tool, and what holds of it for
@@ -97,7 +108,7 @@ func (m *matter) resolve(ctx context.Context) error {
 	if tool == nil {
 		m.entry.Tool = recorded(name)
 	}
-	if m.see = m.judge.see(&m.call.Principal, m.who, tool); m.see.Effect != annotary.Allow {
+	if m.see = m.judge.see(&m.call.Principal, m.who, tool); m.judge.hides(m.see, m.began) {
 		m.refuse(annotary.CodeUnknownTool, m.see)
 		m.fault = &rpc.Fault{Code: rpc.CodeInvalidParams, Message: "unknown tool: " + recorded(name), Data: reasonData(m.told)}
 	} else if missing := lacking(&m.call.Principal, tool.Scopes); missing != "" {
@@ -179,9 +190,11 @@ func (j *Judge) see(who *annotary.Principal, subject *policy.Subject, t *catalog
 
 // decide puts the matter to the policies, unless it is refused already.
 func (m *matter) decide() {
+	m.restrain()
 	if m.told == "" {
 		m.decision = m.withUnchecked(m.along(m.ask(m.action, m.target, m.arguments())))
 		m.told = toldOf(m.decision.Effect)
+		m.observe()
 	}
 	m.entry.SetDecision(m.decision)
 	m.entry.Severity = audit.SeverityOf(&m.hints, m.decision.Effect)
@@ -238,8 +251,11 @@ func (m *matter) record(ctx context.Context) func() error {
 // without an outcome says that the outcome is unknown.
 func (m *matter) finish(result audit.Result, code annotary.Code, size int) {
 	m.entry.Kind, m.entry.Result, m.entry.Code, m.entry.Bytes = audit.Outcome, result, code, size
-	m.entry.Time = time.Now()
+	m.entry.Time = m.judge.now()
 	m.entry.Millis = float64(m.entry.Time.Sub(m.began).Microseconds()) / 1000
 	m.entry.Brief()
+	if m.flight.killed() != nil { // whatever came back, the caller did not get it
+		m.entry.Code = annotary.CodeKilled
+	}
 	m.record(context.Background())
 }

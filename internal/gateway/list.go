@@ -73,7 +73,7 @@ func (j *Judge) showList(call *Call, answer []byte) ([]byte, error) {
 	shown := []byte{'['}
 	for _, d := range defs {
 		t := known.Tool(d.Name)
-		if t == nil || (!t.ModelVisible && !apps) || j.see(&call.Principal, who, t).Effect != annotary.Allow {
+		if t == nil || (!t.ModelVisible && !apps) || !j.offers(call, who, t) {
 			continue
 		}
 		if len(shown) > 1 {

@@ -3,7 +3,6 @@ package gateway
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/catalog"
@@ -56,7 +55,7 @@ func (j *Judge) open(s *upstream.Server, call *Call) *matter {
 	case !known || msg.Kind == rpc.Notification:
 		action = policy.Other
 	}
-	m := &matter{judge: j, call: call, server: s, action: action, who: policy.NewSubject(&call.Principal), began: time.Now()}
+	m := &matter{judge: j, call: call, server: s, action: action, who: policy.NewSubject(&call.Principal), began: j.now()}
 	call.matter = m
 	return m
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/catalog"
@@ -22,7 +23,8 @@ type Question struct {
 	Arguments    []byte // JSON; nil for none
 	// Open says that the arguments are not known yet: what the tool's input
 	// schema demands of them is not asked.
-	Open bool
+	Open     bool
+	ReadOnly bool // where only reads are served
 }
 
 // A Prediction is what the line would do with a call, and all it would go by. It
@@ -30,6 +32,10 @@ type Question struct {
 type Prediction struct {
 	// Told is the code the caller would hear; empty if the call would go through.
 	Told annotary.Code
+	// Observed is the code the caller would hear if policies were not only
+	// observed, and ObservedUntil is until when they are.
+	Observed      annotary.Code
+	ObservedUntil time.Time
 	// Tool is what the call is about, nil if the server has no such tool.
 	Tool *catalog.Tool
 	// Hints are those of a call with these arguments. Narrowed says why they are
@@ -53,13 +59,17 @@ func (g *Gateway) Predict(ctx context.Context, q *Question) (*Prediction, error)
 	if err != nil {
 		return nil, err
 	}
-	m := judge.open(server, &Call{Principal: q.Principal, Server: q.Server, Era: upstream.EraModern, Message: msg})
+	m := judge.open(server, &Call{Principal: q.Principal, Server: q.Server, Era: upstream.EraModern, Message: msg, ReadOnly: q.ReadOnly})
 	m.openArguments = q.Open
 	if err := m.resolve(ctx); err != nil {
 		return nil, err
 	}
 	m.decide()
-	return &Prediction{Told: m.told, Tool: m.tool, Hints: m.hints, Narrowed: m.narrowed, See: m.see, Call: m.decision}, nil
+	p := &Prediction{Told: m.told, Tool: m.tool, Hints: m.hints, Narrowed: m.narrowed, See: m.see, Call: m.decision}
+	if p.Observed = m.observed; p.Observed != "" {
+		p.ObservedUntil = judge.Observe
+	}
+	return p, nil
 }
 
 // message is the call that the question is about.
@@ -103,11 +113,15 @@ func (g *Gateway) Tools(ctx context.Context, server string, who *annotary.Princi
 func (g *Gateway) judging(server string) (*upstream.Server, *Judge, error) {
 	judge := g.judge.Load()
 	if judge == nil {
-		return nil, nil, annotary.E(CodeUnjudged, "this gateway judges nothing: every call passes", nil).
-			WithHint("write 'preset: careful' into the configuration")
+		return nil, nil, errUnjudged()
 	}
 	s, err := g.resolve(server)
 	return s, judge, err
+}
+
+func errUnjudged() error {
+	return annotary.E(CodeUnjudged, "this gateway judges nothing: every call passes", nil).
+		WithHint("write 'preset: careful' into the configuration")
 }
 
 // Judges reports whether calls are judged.

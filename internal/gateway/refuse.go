@@ -37,6 +37,8 @@ var sentences = map[annotary.Code]string{
 	annotary.CodeAmbiguous: "This call did not happen.",
 	annotary.CodeArguments: "This call did not happen: its arguments are not those the tool takes.",
 	annotary.CodeStore:     "This call did not happen.",
+	annotary.CodeKilled:    "The operator stopped this. Do not try again, nor in another way; tell the user.",
+	annotary.CodeReadOnly:  "Only calls that are known to change nothing are served here, and this one is not. Do not try it in another way; tell the user.",
 }
 
 // refusal answers a call that does not happen with a result the model can act

@@ -159,14 +159,14 @@ func unsent(err error) error {
 }
 
 // drop forgets a call. One that was given up is cancelled: in the modern era
-// closing is cancelling, in the legacy era only a time-out is.
+// closing is cancelling, in the legacy era only what was given up for good.
 func (c *child) drop(n int64, cl *call) {
 	c.in.mu.Lock()
 	_, unfinished := c.calls[n]
 	c.forget(n, cl)
 	c.in.rest()
 	c.in.mu.Unlock()
-	if unfinished && (c.in.key.era == EraModern || cl.q.expired()) {
+	if unfinished && (c.in.key.era == EraModern || cl.q.givenUp()) {
 		note := rpc.NewNotification("notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d}`, n))
 		select {
 		case c.link.in <- note:

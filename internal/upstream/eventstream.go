@@ -72,3 +72,7 @@ func (e *eventStream) Close() {
 	e.unhook()
 	e.end(io.EOF)
 }
+
+// Cancel gives the stream up. A server of the legacy era is told by a
+// notification of its own.
+func (e *eventStream) Cancel() { e.Close() }

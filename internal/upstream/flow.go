@@ -74,7 +74,10 @@ func (a *Answer) OnClose(f func()) { a.done = f }
 // last; it is called from one goroutine at a time.
 type Stream interface {
 	Next(ctx context.Context) (Item, error)
+	// Close gives the stream up. In the modern era that cancels the call.
 	Close()
+	// Cancel gives the stream up and has a command told so in either era.
+	Cancel()
 }
 
 // An Item is one element of a stream.
@@ -99,7 +102,7 @@ type queue struct {
 	last  time.Time     // when something came
 
 	onClose func()
-	late    bool // nothing came for too long
+	given   bool // given up: nothing came for too long, or it was cancelled
 }
 
 func newQueue(limit int, quiet time.Duration) *queue {
@@ -176,7 +179,7 @@ func (q *queue) Next(ctx context.Context) (Item, error) {
 		case <-q.wake:
 		case <-quiet:
 			q.mu.Lock()
-			q.late = true
+			q.given = true
 			q.mu.Unlock()
 			return Item{}, ErrSilent
 		case <-ctx.Done():
@@ -206,9 +209,18 @@ func (q *queue) Close() {
 	}
 }
 
-// expired reports whether the stream ended because nothing came.
-func (q *queue) expired() bool {
+// Cancel gives the stream up for good.
+func (q *queue) Cancel() {
+	q.mu.Lock()
+	q.given = true
+	q.mu.Unlock()
+	q.Close()
+}
+
+// givenUp reports whether the call is no longer wanted, whatever its era says
+// about a stream that was closed.
+func (q *queue) givenUp() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.late
+	return q.given
 }

@@ -236,6 +236,9 @@ type kept struct{ *queue }
 // Close leaves the stream as it is.
 func (kept) Close() {}
 
+// Cancel leaves the stream as it is: it belongs to no call.
+func (kept) Cancel() {}
+
 // Close detaches the client: its calls are cancelled, its open questions
 // answered with an error.
 func (l *pipeLeg) Close(context.Context) int {

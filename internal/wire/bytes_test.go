@@ -244,7 +244,7 @@ func dialPipeFrom(t testing.TB, socket, server, dir string, legacy bool) *lines 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if _, err := conn.Write(wire.Hello(server, dir)); err != nil {
+	if _, err := conn.Write(wire.Hello(server, dir, false)); err != nil {
 		t.Fatal(err)
 	}
 	l := &lines{conn, bufio.NewReaderSize(conn, 1<<20)}

@@ -30,7 +30,7 @@ func deadline(in time.Duration) time.Time { return time.Now().Add(in) }
 
 // modern serves a request that stands alone.
 func (x *exchange) modern(m rpc.Message) {
-	call := &gateway.Call{Principal: x.who, Server: x.server, Era: upstream.EraModern, Message: m, Header: x.r.Header}
+	call := &gateway.Call{Principal: x.who, Server: x.server, Era: upstream.EraModern, Message: m, Header: x.r.Header, ReadOnly: x.reads}
 	answer, err := x.gateway.Call(x.r.Context(), call)
 	if err != nil {
 		x.fail(err)

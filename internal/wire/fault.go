@@ -53,8 +53,8 @@ func faultOf(err error) (int, *rpc.Fault) {
 	if f, ok := errors.AsType[*rpc.Fault](err); ok {
 		return http.StatusBadRequest, f
 	}
-	if annotary.CodeOf(err) == gateway.CodeUnknownServer {
-		return http.StatusNotFound, coded(rpc.CodeInvalidRequest, err.Error(), string(gateway.CodeUnknownServer))
+	if code := annotary.CodeOf(err); code == gateway.CodeUnknownServer || code == gateway.CodeUnjudged {
+		return http.StatusNotFound, coded(rpc.CodeInvalidRequest, err.Error(), string(code))
 	}
 	for _, f := range faults {
 		if errors.Is(err, f.err) {

@@ -30,6 +30,7 @@ type fixture struct {
 	asked     map[string]chan []byte // questions to the client, by id
 	cancelled []string
 	heard     []string // notifications
+	begun     int      // calls of sleep
 }
 
 func newFixture() *fixture { return &fixture{asked: map[string]chan []byte{}} }
@@ -87,12 +88,25 @@ func (f *fixture) request(line, id []byte, method string) {
 	case "subscriptions/listen":
 		f.say(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, id)
 		f.say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, id)
+	case "tools/list":
+		if os.Getenv("FIXTURE") != "tools" {
+			f.echo(line, id)
+			return
+		}
+		f.say(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":%s}}`, id, listed)
 	case "tools/call":
 		name, _ := strict.Text(strict.Get(line, "params", "name"))
 		f.call(line, id, name)
 	default:
-		f.say(`{"jsonrpc":"2.0","id":%s,"result":{"seen":%s,"echo":%s},"extra":[9007199254740993,1e400]}`, id, strict.Quote(string(line)), orNull(strict.Get(line, "params")))
+		f.echo(line, id)
 	}
+}
+
+// listed are the tools of a fixture that is judged.
+const listed = `[{"name":"sleep","inputSchema":{"type":"object"}},{"name":"begun","inputSchema":{"type":"object"}},{"name":"heard","inputSchema":{"type":"object"}}]`
+
+func (f *fixture) echo(line, id []byte) {
+	f.say(`{"jsonrpc":"2.0","id":%s,"result":{"seen":%s,"echo":%s},"extra":[9007199254740993,1e400]}`, id, strict.Quote(string(line)), orNull(strict.Get(line, "params")))
 }
 
 func orNull(raw []byte) []byte {
@@ -109,7 +123,7 @@ func (f *fixture) call(line, id []byte, name string) {
 	}
 	switch name {
 	case "echo":
-		f.say(`{"jsonrpc":"2.0","id":%s,"result":{"seen":%s,"echo":%s},"extra":[9007199254740993,1e400]}`, id, strict.Quote(string(line)), orNull(strict.Get(line, "params")))
+		f.echo(line, id)
 	case "pid":
 		text(strconv.Itoa(os.Getpid()))
 	case "dir":
@@ -120,6 +134,14 @@ func (f *fixture) call(line, id []byte, name string) {
 		sort.Strings(env)
 		text(strings.Join(env, "\n"))
 	case "sleep": // never answers
+		f.mu.Lock()
+		f.begun++
+		f.mu.Unlock()
+	case "begun":
+		f.mu.Lock()
+		begun := f.begun
+		f.mu.Unlock()
+		text(strconv.Itoa(begun))
 	case "die":
 		os.Exit(7)
 	case "heard":

@@ -16,6 +16,7 @@ import (
 // legacySession is a session and what its client may ask for again.
 type legacySession struct {
 	*gateway.Session
+	reads bool // it was opened where only reads are served
 
 	mu      sync.Mutex
 	log     *session.Log    // nil until a stream needs it
@@ -63,10 +64,10 @@ func (x *exchange) legacy(m rpc.Message) {
 	}
 }
 
-// session finds a session of this caller on this server.
+// session finds a session of this caller at this address.
 func (x *exchange) session(id string) (*legacySession, bool) {
 	s, ok := x.sessions.Acquire(id, x.owner)
-	if ok && s.Server != x.server {
+	if ok && (s.Server != x.server || s.reads != x.reads) {
 		x.sessions.Release(id)
 		return nil, false
 	}
@@ -75,7 +76,9 @@ func (x *exchange) session(id string) (*legacySession, bool) {
 
 // open begins a session. It lasts if the server opened one of its own.
 func (x *exchange) open(m rpc.Message) {
-	s := &legacySession{Session: &gateway.Session{ID: session.NewID(), Era: upstream.EraLegacy, Principal: x.who, Server: x.server}}
+	s := &legacySession{reads: x.reads, Session: &gateway.Session{
+		ID: session.NewID(), Era: upstream.EraLegacy, Principal: x.who, Server: x.server,
+	}}
 	if err := x.sessions.Add(s.ID, x.owner, s); err != nil {
 		x.fail(err)
 		return
@@ -95,7 +98,7 @@ func (x *exchange) open(m rpc.Message) {
 }
 
 func (x *exchange) call(m rpc.Message, s *legacySession) (*upstream.Answer, error) {
-	call := &gateway.Call{Principal: x.who, Server: x.server, Era: upstream.EraLegacy, Message: m, Header: x.r.Header}
+	call := &gateway.Call{Principal: x.who, Server: x.server, Era: upstream.EraLegacy, Message: m, Header: x.r.Header, ReadOnly: x.reads}
 	if s != nil {
 		call.Session = s.Session
 	}

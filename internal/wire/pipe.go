@@ -20,10 +20,15 @@ import (
 	"github.com/annotary/annotary/internal/upstream"
 )
 
-// Hello is the first line of a pipe: which server it is for and where the
-// client's process stands.
-func Hello(server, dir string) []byte {
-	return fmt.Appendf(nil, `{"annotary":1,"server":%s,"dir":%s}`+"\n", strict.Quote(server), strict.Quote(dir))
+// Hello is the first line of a pipe: which server it is for, where the client's
+// process stands, and whether it wants reads only. That is a version of its own:
+// a gateway that knows nothing of it hangs up instead of letting writes through.
+func Hello(server, dir string, readOnly bool) []byte {
+	version := 1
+	if readOnly {
+		version = 2
+	}
+	return fmt.Appendf(nil, `{"annotary":%d,"server":%s,"dir":%s}`+"\n", version, strict.Quote(server), strict.Quote(dir))
 }
 
 // ServePipes serves the pipes of `annotary stdio` until the listener closes.
@@ -60,6 +65,7 @@ type pipe struct {
 	owner  string
 	server string
 	dir    string
+	reads  bool // only reads are served
 
 	calls sync.WaitGroup
 	mu    sync.Mutex // guards writing and what follows
@@ -106,7 +112,11 @@ var welcome = []byte(`{"annotary":1}`)
 func (p *pipe) greeted(lines *rpc.Lines) bool {
 	_ = p.conn.SetReadDeadline(deadline(p.opts.ReadHeader))
 	line, err := lines.Next()
-	if err != nil || strict.Check(line, strict.Limits{}) != nil || string(strict.Get(line, "annotary")) != "1" {
+	if err != nil || strict.Check(line, strict.Limits{}) != nil {
+		return false
+	}
+	version := string(strict.Get(line, "annotary"))
+	if p.reads = version == "2"; !p.reads && version != "1" {
 		return false
 	}
 	_ = p.conn.SetReadDeadline(time.Time{})
@@ -210,7 +220,7 @@ func (p *pipe) begin(ctx context.Context, m rpc.Message, s *gateway.Session) *pe
 		p.stop[string(m.ID())] = stop
 		p.mu.Unlock()
 	}
-	call := &gateway.Call{Principal: p.who, Server: p.server, Era: s.Era, Dir: p.dir, Message: m, Session: s}
+	call := &gateway.Call{Principal: p.who, Server: p.server, Era: s.Era, Dir: p.dir, Message: m, Session: s, ReadOnly: p.reads}
 	a, err := p.gateway.Call(ctx, call)
 	if err != nil {
 		p.finish(&m, &pending{ctx: ctx, stop: stop})

@@ -1,5 +1,5 @@
 // Package wire is the gateway's edge to clients: MCP over streamable HTTP at
-// /mcp/s/{server}, and lines on a unix socket for `annotary stdio`.
+// /mcp/s/{server} and, reads only, /mcp/s/{server}/readonly, and lines on a unix socket for `annotary stdio`.
 //
 // Both eras are served on one endpoint, decided per request: a request that
 // names a version without a handshake, in its header or its _meta, is modern;
@@ -126,7 +126,11 @@ func (h *Handler) Server() *http.Server {
 // Close ends all sessions.
 func (h *Handler) Close() { h.sessions.Close() }
 
-const prefix = "/mcp/s/"
+// A server is at prefix + name; with the suffix only reads are served.
+const (
+	prefix         = "/mcp/s/"
+	readOnlySuffix = "/readonly"
+)
 
 // ServeHTTP serves one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -138,7 +142,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this host or origin is not served; the configuration may allow it under hosts or origins", http.StatusForbidden)
 		return
 	}
-	server, ok := strings.CutPrefix(r.URL.Path, prefix)
+	path, ok := strings.CutPrefix(r.URL.Path, prefix)
+	server, reads := strings.CutSuffix(path, readOnlySuffix)
 	if !ok || server == "" || strings.Contains(server, "/") {
 		http.NotFound(w, r)
 		return
@@ -148,7 +153,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, err)
 		return
 	}
-	x := &exchange{Handler: h, w: w, r: r, who: who, owner: gateway.Owner(&who), server: server}
+	x := &exchange{Handler: h, w: w, r: r, who: who, owner: gateway.Owner(&who), server: server, reads: reads}
 	switch r.Method {
 	case http.MethodPost:
 		x.post()
@@ -169,6 +174,7 @@ type exchange struct {
 	who    annotary.Principal
 	owner  string // the principal and its client, as a key
 	server string
+	reads  bool   // only reads are served
 	id     []byte // of the message, once read
 }
 
