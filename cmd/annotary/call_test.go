@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 )
 
 // callTool is a small client of the legacy era: call-tool URL TOOL ARGUMENTS
@@ -41,9 +42,45 @@ func ask(usage, method, params string) {
 	os.Exit(0)
 }
 
+// callMany is a client that makes the calls of a file, each "SERVER TOOL
+// ARGUMENTS" on a line, one after the other: call-many URL FILE, where the URL
+// ends before the server's name. It prints how each ended.
+func callMany() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: call-many URL FILE")
+		os.Exit(2)
+	}
+	calls, err := os.ReadFile(os.Args[2])
+	check(err)
+	for line := range strings.Lines(string(calls)) {
+		parts := strings.SplitN(strings.TrimSpace(line), " ", 3)
+		c := &legacyClient{url: os.Args[1] + parts[0]}
+		c.open()
+		answer := c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, parts[1], parts[2]))
+		fmt.Println(parts[0]+"/"+parts[1], ending(answer))
+	}
+	os.Exit(0)
+}
+
+// ending says how a call ended.
+func ending(answer string) string {
+	for _, how := range []string{"approval_required", `"error":`, `"isError":true`} {
+		if strings.Contains(answer, how) {
+			return "FAILED " + answer
+		}
+	}
+	return "ok"
+}
+
 type legacyClient struct {
 	url, session string
 	refused      bool
+}
+
+// open opens a session.
+func (c *legacyClient) open() {
+	c.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 
 func (c *legacyClient) post(body string) string {

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 		"notes-mcp":   notesServer,
 		"call-tool":   callTool,
 		"call-method": callMethod,
+		"call-many":   callMany,
 		"fingerprint": fingerprint,
 	})
 }

@@ -45,7 +45,7 @@ func npxFail(why string) {
 	os.Exit(1)
 }
 
-// binOf returns the program of a package: its only one.
+// binOf returns the program of a package: the one of its name, or its only one.
 func binOf(dir string) (string, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, "package.json"))
 	if err != nil {
@@ -58,6 +58,9 @@ func binOf(dir string) (string, error) {
 	var many struct{ Bin map[string]string }
 	if err := json.Unmarshal(raw, &many); err != nil {
 		return "", err
+	}
+	if program := many.Bin[filepath.Base(dir)]; program != "" {
+		return program, nil
 	}
 	for _, program := range many.Bin {
 		return program, nil
