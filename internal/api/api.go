@@ -17,6 +17,7 @@ import (
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/gateway"
+	"github.com/annotary/annotary/internal/notary"
 	"github.com/annotary/annotary/internal/strict"
 )
 
@@ -34,10 +35,14 @@ type Options struct {
 	Gateway *gateway.Gateway
 	// Log returns the log, nil while nothing is recorded.
 	Log func() Log
+	// Sealer returns who seals the log, nil while nothing is recorded.
+	Sealer func() *notary.Sealer
 	// Reload reads the configuration again.
 	Reload func() error
 	// State says how the store is doing, nil while there is none.
 	State func() *StateHealth
+	// Audit says how the log is doing, nil while there is none.
+	Audit func() *AuditHealth
 	// Version and Config are what status tells.
 	Version, Config string
 	// Confined says how commands are kept out of the data folder.
@@ -63,6 +68,9 @@ var routes = []route{
 	{"GET", "/v1/tools", append([]string{"server"}, callerParams...), (*server).tools},
 	{"POST", "/v1/why", nil, (*server).why},
 	{"GET", "/v1/audit", filterParams, (*server).audit},
+	{"GET", "/v1/audit/checkpoint", nil, (*server).checkpoint},
+	{"GET", "/v1/audit/leaves", []string{"size"}, (*server).leaves},
+	{"GET", "/v1/audit/proof", []string{"index"}, (*server).proof},
 	{"POST", "/v1/reload", nil, (*server).reload},
 	{"GET", "/v1/kill", nil, (*server).kills},
 	{"POST", "/v1/kill", nil, (*server).kill},

@@ -98,10 +98,14 @@ func (s *server) audit(w http.ResponseWriter, r *http.Request) error {
 	}
 	log := s.Log()
 	if log == nil {
-		return annotary.E(annotary.CodeConfig, "this gateway records nothing", nil).
-			WithHint("write 'preset: careful' into the configuration")
+		return errNoLog()
 	}
 	t := &tail{Filter: f, log: log, out: w}
+	if sealer, err := s.sealer(); err == nil { // what was dropped may linger for a moment
+		if t.next, _, err = sealer.First(r.Context()); err != nil {
+			return err
+		}
+	}
 	w.Header().Set("Content-Type", "application/jsonl")
 	if err := t.run(r.Context()); err != nil {
 		if !t.begun {
@@ -110,6 +114,11 @@ func (s *server) audit(w http.ResponseWriter, r *http.Request) error {
 		panic(http.ErrAbortHandler) // a stream cut short must not look whole
 	}
 	return nil
+}
+
+func errNoLog() error {
+	return annotary.E(annotary.CodeConfig, "this gateway records nothing", nil).
+		WithHint("write 'preset: careful' into the configuration")
 }
 
 // tail sends the entries of a log that are meant.
@@ -132,6 +141,9 @@ func (t *tail) run(ctx context.Context) error {
 	if err := t.send(t.held...); err != nil {
 		return err
 	}
+	if err := t.flush(); err != nil {
+		return err
+	}
 	t.Last = 0
 	for t.Follow {
 		select {
@@ -140,6 +152,9 @@ func (t *tail) run(ctx context.Context) error {
 		case <-time.After(followEvery):
 		}
 		if err := t.log.Read(ctx, t.next, t.take); err != nil {
+			return err
+		}
+		if err := t.flush(); err != nil {
 			return err
 		}
 	}
@@ -153,7 +168,7 @@ func (t *tail) skip(ctx context.Context) error {
 	}
 	_, last, _, err := t.log.Extent(ctx)
 	if n := uint64(t.Last); err == nil && last > n {
-		t.next = last - n + 1
+		t.next = max(t.next, last-n+1)
 	}
 	return err
 }
@@ -176,7 +191,7 @@ func (t *tail) take(pack uint64, lines [][]byte) error {
 	return nil
 }
 
-// send writes entries at once: whoever follows waits for them.
+// send writes entries.
 func (t *tail) send(lines ...[]byte) error {
 	t.begun = true
 	for _, line := range lines {
@@ -184,5 +199,11 @@ func (t *tail) send(lines ...[]byte) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// flush lets whoever follows have what was sent.
+func (t *tail) flush() error {
+	t.begun = true
 	return http.NewResponseController(t.out).Flush()
 }

@@ -25,6 +25,8 @@ type Status struct {
 	Confined string `json:"confined"`
 	// State is nil while nothing is kept.
 	State *StateHealth `json:"state,omitempty"`
+	// Audit is nil while nothing is recorded.
+	Audit *AuditHealth `json:"audit,omitempty"`
 }
 
 // StateHealth is how the store of a gateway is doing.
@@ -45,6 +47,9 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) error {
 	}
 	if s.State != nil {
 		status.State = s.State()
+	}
+	if s.Audit != nil {
+		status.Audit = s.Audit()
 	}
 	return writeJSON(w, http.StatusOK, status)
 }

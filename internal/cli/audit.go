@@ -36,13 +36,13 @@ func newAuditCmd(s *Streams) *cobra.Command {
 		Short:   "Read what the running gateway recorded",
 		Long: "Audit reads the log of the running gateway: who called what, what was held to be\n" +
 			"true of it, what was decided and why, and how it ended. Arguments are in it as\n" +
-			"digests only.",
+			"digests only. It is sealed every second, so that rewriting it shows.",
 		Example: "  annotary audit tail\n" +
 			"  annotary audit query --effect deny --since 1h",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newAuditTailCmd(s), newAuditQueryCmd(s), newAuditExportCmd(s))
+	cmd.AddCommand(newAuditTailCmd(s), newAuditQueryCmd(s), newAuditExportCmd(s), newAuditVerifyCmd(s), newAuditProveCmd(s), newAuditKeyCmd(s))
 	return cmd
 }
 
@@ -146,7 +146,8 @@ func newAuditExportCmd(s *Streams) *cobra.Command {
 		Short: "Write the entries that match to a new file",
 		Long: "Export writes entries to a file that does not exist yet, one on a line: as they\n" +
 			"stand in the log (jsonl), or as events of the Open Cybersecurity Schema Framework\n" +
-			"(ocsf), class API Activity.",
+			"(ocsf), class API Activity. Beside a whole log as jsonl it writes FILE.seal and\n" +
+			"FILE.leaves, which 'annotary audit verify' reads.",
 		Example: "  annotary audit export log.jsonl\n" +
 			"  annotary audit export --format ocsf --since 24h events.jsonl",
 		Args: usageArgs(cobra.ExactArgs(1)),
@@ -180,8 +181,14 @@ func runAuditExport(ctx context.Context, o *auditOptions) error {
 	return err
 }
 
-// export writes the entries that match and counts them.
+// export writes the entries that match and counts them. The seal of a whole log
+// comes first: so all that it speaks of is written after it.
 func (o *auditOptions) export(ctx context.Context, f *os.File) (n int, err error) {
+	if o.filter == (api.Filter{}) && o.since == "" && o.format == "jsonl" {
+		if err := o.exportSeal(ctx); err != nil {
+			return 0, err
+		}
+	}
 	out := bufio.NewWriter(f)
 	err = o.read(ctx, func(line []byte) error {
 		if o.format == "ocsf" {

@@ -26,6 +26,7 @@ type ledger struct {
 	kills  *gateway.Kills
 	stop   context.CancelFunc
 	done   sync.WaitGroup
+	keeper *keeper
 }
 
 // openLedger opens the log in the data folder. Every opening begins a new epoch,
@@ -35,7 +36,7 @@ func openLedger(ctx context.Context, c *config.Config) (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := engine.Log(ctx, annotary.DefaultTenant, rand.Text(), jetstream.LogOptions{})
+	log, err := engine.Log(ctx, annotary.DefaultTenant, rand.Text(), jetstream.LogOptions{MaxBytes: int64(c.Audit.Max)})
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
@@ -88,6 +89,9 @@ func (l *ledger) close() error {
 		l.done.Wait()
 	}
 	l.log.Close()
+	if l.keeper != nil {
+		l.keeper.end()
+	}
 	return l.engine.Close()
 }
 

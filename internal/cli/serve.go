@@ -21,6 +21,7 @@ import (
 	"github.com/annotary/annotary/internal/config"
 	"github.com/annotary/annotary/internal/confine"
 	"github.com/annotary/annotary/internal/gateway"
+	"github.com/annotary/annotary/internal/notary"
 	"github.com/annotary/annotary/internal/wire"
 )
 
@@ -148,6 +149,15 @@ func (d *daemon) operatorOptions() api.Options {
 			return d.ledger.log
 		},
 		State: d.stateHealth,
+		Audit: d.auditHealth,
+		Sealer: func() *notary.Sealer {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if d.ledger == nil {
+				return nil
+			}
+			return d.ledger.keeper.sealer
+		},
 	}
 }
 
@@ -326,10 +336,11 @@ func (d *daemon) judge(c *config.Config) (*gateway.Judge, error) {
 			WithHint("end the gateway and start it again to change state")
 	}
 	judge, err := buildJudge(c, d.path, d.ledger)
-	if err == nil {
-		judge.ReadOnly = d.reads
+	if err != nil {
+		return nil, err
 	}
-	return judge, err
+	judge.ReadOnly = d.reads
+	return judge, d.ledger.keep(c, d.log)
 }
 
 // nothingStopped refuses to judge no longer while a kill holds: nobody would

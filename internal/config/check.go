@@ -22,6 +22,7 @@ func (d *decoder) check(c *Config, root *yaml.Node) {
 		d.at(root, []string{"listen"}, "write an address and a port, like 127.0.0.1:7337", "listen is not an address: %q", c.Listen)
 	}
 	d.checkState(&c.State, root)
+	d.checkAudit(&c.Audit, root)
 	for name, s := range c.Servers {
 		d.checkServer(name, s, root)
 	}
@@ -143,7 +144,7 @@ func (c *Config) settle(dir string) error {
 		}
 		c.Servers[name] = s
 	}
-	return nil
+	return c.settleAudit(dir)
 }
 
 func dataFolder(goos string) string {

@@ -80,8 +80,14 @@ type Config struct {
 	// Policies are files of Cedar policies, judged beside the rules. A
 	// relative path starts at the folder of this file.
 	Policies []Text `yaml:"policies"`
-	// Audit says what is recorded of calls.
+	// Audit says what is recorded of calls, and what becomes of it.
 	Audit Audit `yaml:"audit"`
+	// OnStoreLoss says what happens to calls while the store of the gateway
+	// does not answer: refuse, or allow-reads, which lets those happen that
+	// can change nothing, reach nothing outside and bring nothing into the
+	// conversation, and keeps their entries on the local disk until the store
+	// is back.
+	OnStoreLoss StoreLoss `yaml:"on_store_loss" default:"refuse"`
 	// Limits bound what clients and servers may cost the gateway.
 	Limits Limits `yaml:"limits"`
 	// Timeouts bound how long the gateway waits.
@@ -138,13 +144,6 @@ type Server struct {
 	Disabled bool `yaml:"disabled"`
 	// Timeouts of this server alone. What is left out is as in timeouts.
 	Timeouts ServerTimeouts `yaml:"timeouts"`
-}
-
-// Audit says what is recorded of calls.
-type Audit struct {
-	// Arguments has the arguments of calls recorded, with the secrets in them
-	// hidden. If false, only their digest is.
-	Arguments bool `yaml:"arguments"`
 }
 
 // Limits bound what clients and servers may cost the gateway.
@@ -251,8 +250,8 @@ func Find(dir string) (string, error) {
 // result is validated.
 func Load(path string) (*Config, error) { return load(path, os.LookupEnv) }
 
-// LoadData reads of a configuration only where its data is. Whoever asks a
-// running gateway needs no more, and need not have the variables with the
+// LoadData reads of a configuration only where its data and the key of its log
+// are. Whoever asks a running gateway needs no more, and need not have the variables with the
 // servers' secrets.
 func LoadData(path string) (*Config, error) {
 	src, err := read(path)
@@ -271,6 +270,9 @@ func LoadData(path string) (*Config, error) {
 	c := new(Config)
 	if n := lookup(root, "data"); n != nil {
 		c.Data = d.text(n, "data")
+	}
+	if n := lookup(root, "audit", "key"); n != nil {
+		c.Audit.Key = d.text(n, "audit.key")
 	}
 	if err := d.err(); err != nil {
 		return nil, err

@@ -56,6 +56,7 @@ servers:
 	want := Default()
 	want.Listen = "[::1]:8080"
 	want.Data = Text{"state", "/etc/annotary/state"}
+	want.Audit.Key.value, want.Audit.Checkpoints.value = "/etc/annotary/state/audit.key", "/etc/annotary/state/checkpoints.txt"
 	want.Limits.Request, want.Limits.Sessions = 1<<20, 7
 	want.Timeouts.Call = Duration(90 * time.Second)
 	want.Servers = map[string]Server{

@@ -83,6 +83,7 @@ func reference(t *testing.T) string {
 		{"`rules`", Rules{}},
 		{"`state`", State{}},
 		{"`audit`", Audit{}},
+		{"`audit.export.NAME`", Export{}},
 		{"`limits`", Limits{}},
 		{"`timeouts`", Timeouts{}},
 	} {
@@ -121,7 +122,8 @@ func typeName(t reflect.Type) string {
 	case reflect.TypeFor[Size]():
 		return "size"
 	case reflect.TypeFor[Instance](), reflect.TypeFor[Preset](), reflect.TypeFor[annotary.Verdict](),
-		reflect.TypeFor[MissingScope](), reflect.TypeFor[identity.CertificateName]():
+		reflect.TypeFor[MissingScope](), reflect.TypeFor[identity.CertificateName](),
+		reflect.TypeFor[ExportFormat](), reflect.TypeFor[StoreLoss]():
 		return "word"
 	case reflect.TypeFor[identity.KeyHash]():
 		return "text"
@@ -148,7 +150,11 @@ func typeName(t reflect.Type) string {
 // fieldDocs reads the doc comments of this package's structs.
 func fieldDocs(t *testing.T) map[string]string {
 	docs := map[string]string{}
-	for _, file := range []string{"config.go", "identity.go", "policy.go", "state.go"} {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)

@@ -22,11 +22,11 @@ type Seal struct {
 
 // Newest returns the newest checkpoint and where the log begins.
 func (s *Sealer) Newest(ctx context.Context) (Seal, error) {
-	k, _, err := s.kept(ctx)
-	if err != nil {
-		return Seal{}, err
+	var out Seal
+	var err error
+	if out.FirstPack, out.First, err = s.First(ctx); err != nil {
+		return out, err
 	}
-	out := Seal{First: k.Index, FirstPack: k.Pack + 1}
 	latest, _, err := s.latest(ctx)
 	if err != nil || latest == nil {
 		return out, err
@@ -41,6 +41,13 @@ func (s *Sealer) Newest(ctx context.Context) (Seal, error) {
 	}
 	out.Checkpoint, out.Size, out.Pack = []byte(latest.Checkpoint), c.Size, latest.Pack
 	return out, nil
+}
+
+// First returns the first pack that is still there, and the index of its first
+// entry.
+func (s *Sealer) First(ctx context.Context) (pack uint64, index int64, err error) {
+	k, _, err := s.kept(ctx)
+	return k.Pack + 1, k.Index, err
 }
 
 // Leaves calls each with the leaves from the first on, up to size.

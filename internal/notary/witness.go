@@ -30,7 +30,6 @@ type File string
 
 // Last returns the newest checkpoint in the file.
 func (f File) Last() ([]byte, error) {
-	const tail = 8 << 10
 	file, err := os.Open(string(f))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -39,11 +38,7 @@ func (f File) Last() ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-tail), tail))
+	text, _, err := f.tail(file)
 	if err != nil {
 		return nil, err
 	}
@@ -54,20 +49,53 @@ func (f File) Last() ([]byte, error) {
 	return notes[len(notes)-1], nil
 }
 
-// wholeNotes cuts off what a crash left half written. Each note ends with an
-// empty line.
+// wholeNotes cuts off what a crash left half written. Each note ends with a
+// signature and an empty line.
 func wholeNotes(text []byte) []byte {
-	return text[:bytes.LastIndex(text, []byte("\n\n"))+1]
+	end, at, signed := 0, 0, false
+	for line := range bytes.Lines(text) {
+		at += len(line)
+		if signed && string(line) == "\n" {
+			end = at
+		}
+		signed = bytes.HasPrefix(line, []byte("\u2014 ")) && bytes.HasSuffix(line, []byte("\n"))
+	}
+	return text[:end]
 }
 
-// Put appends a checkpoint.
+// Put appends a checkpoint, after the last whole one.
 func (f File) Put(signed []byte) error {
-	file, err := os.OpenFile(string(f), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(string(f), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(append(bytes.TrimRight(signed, "\n"), "\n\n"...))
+	text, start, err := f.tail(file)
+	if err == nil {
+		err = file.Truncate(start + int64(len(wholeNotes(text))))
+	}
+	if err == nil {
+		_, err = file.Seek(0, io.SeekEnd)
+	}
+	if err == nil {
+		_, err = file.Write(append(bytes.TrimRight(signed, "\n"), "\n\n"...))
+	}
 	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// tail reads the end of the file, which holds the last whole note if there is
+// one, and says where it begins.
+func (f File) tail(file *os.File) (text []byte, start int64, err error) {
+	const much = 8 << 10
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	start = max(0, info.Size()-much)
+	text, err = io.ReadAll(io.NewSectionReader(file, start, much))
+	if err == nil && start > 0 && len(wholeNotes(text)) == 0 {
+		return nil, 0, fmt.Errorf("%s does not end with checkpoints", f)
+	}
+	return text, start, err
 }
 
 // A Webhook is a witness that is sent each checkpoint by HTTP POST. While it

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/api"
+	"github.com/annotary/annotary/internal/config"
+	"github.com/annotary/annotary/internal/jetstream"
+	"github.com/annotary/annotary/internal/notary"
+)
+
+// A keeper does in the background what is done to the log: it seals it, copies it
+// elsewhere and shortens it.
+type keeper struct {
+	audit  config.Audit
+	sealer *notary.Sealer
+	stop   context.CancelFunc
+	work   sync.WaitGroup
+}
+
+// shortenEvery is how often it is looked whether entries are past their time.
+const shortenEvery = time.Minute
+
+// keep has the log kept as the configuration says. A keeper that does so already
+// goes on.
+func (l *ledger) keep(c *config.Config, diary *slog.Logger) error {
+	if l.keeper != nil {
+		if reflect.DeepEqual(l.keeper.audit, c.Audit) {
+			return nil
+		}
+		l.keeper.end()
+	}
+	k, err := l.newKeeper(c, diary)
+	if err != nil {
+		return err
+	}
+	l.keeper = k
+	return nil
+}
+
+func (l *ledger) newKeeper(c *config.Config, diary *slog.Logger) (*keeper, error) {
+	ctx, stop := context.WithCancel(context.Background())
+	tiles, _, err := l.engine.Bucket(ctx, "tiles", jetstream.BucketOptions{})
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	checkpoints, _, err := l.engine.Bucket(ctx, "checkpoints", jetstream.BucketOptions{})
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	key := notary.KeyFile(c.Audit.Key.Value())
+	if err := key.Make(); err != nil {
+		stop()
+		return nil, err
+	}
+	k := &keeper{audit: c.Audit, stop: stop, sealer: notary.New(notary.Options{
+		Name: annotary.DefaultTenant, Log: l.log, Tiles: tiles, Checkpoints: checkpoints,
+		Keys: key.Read, Witnesses: witnesses(c), Replica: rand.Text(), Diary: diary,
+	})}
+	keys, err := key.Read()
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	diary.Info("what is recorded is sealed; this key verifies it", "key", keys.Trusted[0])
+	k.work.Go(func() { k.sealer.Run(ctx) })
+	if keep := c.Audit.Keep.D(); keep > 0 {
+		k.work.Go(func() { k.shorten(ctx, keep, diary) })
+	}
+	return k, nil
+}
+
+// witnesses are who sees every checkpoint.
+func witnesses(c *config.Config) []notary.Witness {
+	w := []notary.Witness{notary.File(c.Audit.Checkpoints.Value())}
+	if url := c.Audit.Webhook.Value(); url != "" {
+		w = append(w, &notary.Webhook{URL: url})
+	}
+	return w
+}
+
+// shorten drops entries that are past their time.
+func (k *keeper) shorten(ctx context.Context, keep time.Duration, diary *slog.Logger) {
+	for tick := time.NewTicker(min(shortenEvery, max(keep/10, time.Second))); ; {
+		if _, err := k.sealer.Shorten(ctx, time.Now().Add(-keep), k.copied()); err != nil && ctx.Err() == nil {
+			diary.Warn("the log could not be shortened; it is tried again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// copied returns the last pack that every export has.
+func (k *keeper) copied() uint64 { return ^uint64(0) }
+
+// end lets the background work come to its end; what is in the log is sealed.
+func (k *keeper) end() {
+	k.stop()
+	k.work.Wait()
+}
+
+// auditHealth says how the log is doing.
+func (d *daemon) auditHealth() *api.AuditHealth {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ledger == nil {
+		return nil
+	}
+	s := d.ledger.keeper.sealer.Status()
+	h := &api.AuditHealth{Sealed: s.Size, Exports: []api.ExportHealth{}}
+	if !s.Time.IsZero() {
+		h.SealedAt = &s.Time
+	}
+	switch {
+	case s.Alarm != nil:
+		h.Alarm = fmt.Sprintf("%s: %v", annotary.CodeOf(s.Alarm), s.Alarm)
+	case s.Trouble != nil:
+		h.Problem = s.Trouble.Error()
+	}
+	return h
+}
