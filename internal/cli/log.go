@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 
@@ -20,8 +19,6 @@ func hideSecrets(_ []string, a slog.Attr) slog.Attr {
 		a.Value = slog.StringValue(detect.Text(v))
 	case error:
 		a.Value = slog.StringValue(detect.Text(v.Error()))
-	case fmt.Stringer:
-		a.Value = slog.StringValue(detect.Text(v.String()))
 	}
 	return a
 }
