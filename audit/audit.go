@@ -72,12 +72,16 @@ type Entry struct {
 	Arguments       json.RawMessage `json:"arguments,omitempty"` // only where configured, secrets redacted
 	Hidden          []string        `json:"hidden,omitempty"`    // JSON Pointers of what was redacted or cut
 
-	Effect   string   `json:"effect,omitempty"`
-	Reasons  []Reason `json:"reasons,omitempty"`
-	Policy   string   `json:"policy,omitempty"`  // digest of the policies
-	Observe  bool     `json:"observe,omitempty"` // decided but not enforced
-	Approval string   `json:"approval,omitempty"`
-	Grant    string   `json:"grant,omitempty"`
+	Effect  string   `json:"effect,omitempty"`
+	Reasons []Reason `json:"reasons,omitempty"`
+	Policy  string   `json:"policy,omitempty"`  // digest of the policies
+	Observe bool     `json:"observe,omitempty"` // decided but not enforced
+	// Approval is the question that was asked, or whose yes was used; Grant the
+	// grant that was used, ApprovedBy who gave it, and Channel where.
+	Approval   string `json:"approval,omitempty"`
+	Grant      string `json:"grant,omitempty"`
+	ApprovedBy string `json:"approvedBy,omitempty"`
+	Channel    string `json:"channel,omitempty"`
 	// Spooled says the entry waited on the local disk while the store was lost.
 	Spooled bool `json:"spooled,omitempty"`
 

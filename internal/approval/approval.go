@@ -121,8 +121,8 @@ func Answers(keys []string, rs []Reason) bool {
 	return true
 }
 
-// asksOnce reports whether one yes is to cover the tool for the conversation.
-func asksOnce(rs []Reason) bool {
+// AsksOnce reports whether one yes is to cover the tool for the conversation.
+func AsksOnce(rs []Reason) bool {
 	return len(rs) > 0 && !slices.ContainsFunc(rs, func(r Reason) bool { return r.Ask != annotary.VerdictAskOnce })
 }
 

@@ -40,7 +40,7 @@ const IdleWindow = 8 * time.Hour
 func (s Scope) settle(a *Approval, now time.Time) (Scope, error) {
 	if s.Kind == "" {
 		s.Kind = Once
-		if asksOnce(a.Reasons) {
+		if AsksOnce(a.Reasons) {
 			s.Kind = Conversation
 		}
 	}

@@ -3,10 +3,12 @@ package approval
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/detect"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/shape"
 )
@@ -22,8 +24,8 @@ type Prompt struct {
 	// Who asks: the principal, and the client it came through.
 	Who    string `json:"who"`
 	Client string `json:"client,omitempty"`
-	// Arguments are the values of the call, secrets left out; More is how many
-	// are not shown.
+	// Arguments are the values of the call, what looks like a secret hidden in
+	// them; More is how many are not shown.
 	Arguments []Argument `json:"arguments"`
 	More      int        `json:"more,omitempty"`
 	// Undo says whether there is a way back.
@@ -42,8 +44,8 @@ type Prompt struct {
 // An Argument is one value of the call.
 type Argument struct {
 	Pointer string `json:"pointer"`
-	Value   string `json:"value"` // as text
-	Hidden  bool   `json:"hidden,omitempty"`
+	Value   string `json:"value"`            // as text
+	Hidden  bool   `json:"hidden,omitempty"` // something in it is not shown
 }
 
 // HintShown is one thing that is held to be true of the tool, and by whose word.
@@ -69,7 +71,6 @@ const (
 	maxValue     = 240
 	maxText      = 200
 	maxArguments = 24
-	maxHiddenTag = "(hidden: it looks like a secret)"
 )
 
 // Shown is what a prompt is made of.
@@ -85,8 +86,6 @@ type Shown struct {
 	Seen    *annotary.Label
 	Parts   map[string]string
 	Changed []string
-	// Secret says whether a value looks like a secret. If nil, none does.
-	Secret func(pointer, value string) bool
 }
 
 // NewPrompt makes the prompt.
@@ -161,7 +160,8 @@ func seen(l *annotary.Label) string {
 
 // argumentsShown returns the values of the arguments and how many are left out.
 func argumentsShown(s *Shown) (shown []Argument, more int) {
-	for pointer, raw := range strict.Leaves(s.Arguments) {
+	clean, hidden := detect.JSON(s.Arguments)
+	for pointer, raw := range strict.Leaves(clean) {
 		if len(shown) == maxArguments {
 			more++
 			continue
@@ -170,16 +170,13 @@ func argumentsShown(s *Shown) (shown []Argument, more int) {
 		if !ok {
 			text = string(raw)
 		}
-		a := Argument{Pointer: line(pointer, maxName)}
-		if s.Secret != nil && s.Secret(pointer, text) {
-			a.Value, a.Hidden = maxHiddenTag, true
-		} else {
-			a.Value = line(text, maxValue)
-		}
-		shown = append(shown, a)
+		shown = append(shown, Argument{line(pointer, maxName), line(text, maxValue), slices.Contains(hidden, pointer)})
 	}
 	return shown, more
 }
+
+// Line makes one harmless line out of what a person or a stranger wrote.
+func Line(s string) string { return line(s, maxText) }
 
 // line makes one line of at most limit visible characters out of any text. A line
 // break shows as a sign, so that it can begin no line of ours.
@@ -209,11 +206,7 @@ func (p *Prompt) Text() string {
 	fmt.Fprintf(&b, "%q\n", p.Title)
 	fmt.Fprintf(&b, "Tool %s of server %s, asked for by %s.\n", p.Tool, p.Server, p.asker())
 	for _, a := range p.Arguments {
-		if a.Hidden {
-			fmt.Fprintf(&b, "  %s: %s\n", a.Pointer, a.Value)
-		} else {
-			fmt.Fprintf(&b, "  %s: %q\n", a.Pointer, a.Value)
-		}
+		fmt.Fprintf(&b, "  %s: %q\n", a.Pointer, a.Value)
 	}
 	if len(p.Arguments) == 0 {
 		b.WriteString("  (no arguments)\n")

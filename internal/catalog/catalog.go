@@ -99,6 +99,7 @@ type Tool struct {
 	// ModelVisible says that a model may see it; if not, only its app may.
 	ModelVisible bool
 
+	identity string // of its server
 	narrow   []derive.Rule
 	input    func() (*shape.Schema, error) // the input schema, read when first needed
 	target   *policy.Target
@@ -144,6 +145,7 @@ func newTool(def *annotary.Tool, derived derive.Claims, s *Stance, now time.Time
 		Entry:      annotary.Entry{Tool: *def, Hints: res.Hints},
 		Resolution: res, Derived: derived, Believed: s.Believe,
 		ModelVisible: def.ModelVisible(),
+		identity:     s.Identity,
 		narrow:       s.narrowing(def),
 		input:        sync.OnceValues(func() (*shape.Schema, error) { return shape.Compile(def.Input) }),
 	}

@@ -27,6 +27,8 @@ type ledger struct {
 	stop   context.CancelFunc
 	done   sync.WaitGroup
 	keeper *keeper
+	// What people are asked, what they granted, and the keys that seal.
+	approvals, grants, keys *jetstream.Bucket
 }
 
 // openLedger opens the log in the data folder. Every opening begins a new epoch,
@@ -42,6 +44,9 @@ func openLedger(ctx context.Context, c *config.Config) (*ledger, error) {
 	}
 	l := &ledger{engine: engine, log: log}
 	if err := l.openKills(ctx); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	if err := l.openDesk(ctx); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
 	return l, nil

@@ -339,7 +339,7 @@ func (d *daemon) judge(c *config.Config) (*gateway.Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	judge.ReadOnly = d.reads
+	judge.ReadOnly, judge.Ladder = d.reads, d.ledger.ladder(c)
 	return judge, d.ledger.keep(c, d.log)
 }
 

@@ -23,6 +23,7 @@ func (d *decoder) check(c *Config, root *yaml.Node) {
 	}
 	d.checkState(&c.State, root)
 	d.checkAudit(&c.Audit, root)
+	d.checkApprovals(&c.Approvals, root)
 	for name, s := range c.Servers {
 		d.checkServer(name, s, root)
 	}

@@ -88,6 +88,8 @@ type Config struct {
 	// conversation, and keeps their entries on the local disk until the store
 	// is back.
 	OnStoreLoss StoreLoss `yaml:"on_store_loss" default:"refuse"`
+	// Approvals say how people are asked about calls.
+	Approvals Approvals `yaml:"approvals"`
 	// Limits bound what clients and servers may cost the gateway.
 	Limits Limits `yaml:"limits"`
 	// Timeouts bound how long the gateway waits.

@@ -22,7 +22,7 @@ func (p *Preset) UnmarshalText(text []byte) error {
 // Rules say what happens to a call, by what its tool does. Each is allow,
 // ask_once (a person is asked once for this tool and conversation), ask,
 // ask_outside (asked outside the client) or deny. The strictest that matches
-// wins. Until people can be asked, what asks is refused.
+// wins.
 type Rules struct {
 	// Read speaks of tools that change nothing.
 	Read annotary.Verdict `yaml:"read"`

@@ -84,6 +84,7 @@ func reference(t *testing.T) string {
 		{"`state`", State{}},
 		{"`audit`", Audit{}},
 		{"`audit.export.NAME`", Export{}},
+		{"`approvals`", Approvals{}},
 		{"`limits`", Limits{}},
 		{"`timeouts`", Timeouts{}},
 	} {

@@ -53,6 +53,9 @@ func (s *Session) take(id string) *question {
 // leaves, so it is judged and recorded like a call; a server whose answer is
 // withheld is told so. An answer to what nobody asked goes nowhere.
 func (g *Gateway) reply(ctx context.Context, j *Judge, s *upstream.Server, call *Call) (*upstream.Answer, error) {
+	if call.Session.answered(&call.Message) {
+		return &upstream.Answer{Status: http.StatusAccepted}, nil
+	}
 	q := call.Session.take(string(call.Message.ID()))
 	if q == nil {
 		return &upstream.Answer{Status: http.StatusAccepted}, nil

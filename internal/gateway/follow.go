@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -45,10 +46,11 @@ func (c *changed) Next(ctx context.Context) (upstream.Item, error) {
 	if err != nil || len(it.Msg) == 0 || (!it.Final && strict.Get(it.Msg, "method") != nil) {
 		return it, err
 	}
-	if it.Msg, err = c.change(it.Msg); err != nil {
+	was := it.Msg
+	if it.Msg, err = c.change(was); err != nil {
 		return upstream.Item{}, err
 	}
-	if it.Event != nil {
+	if it.Event != nil && !bytes.Equal(it.Msg, was) {
 		it.Event = rpc.AppendEvent(nil, it.ID, it.Msg)
 	}
 	return it, nil

@@ -4,7 +4,7 @@
 // [Gateway.Call] is one straight function; each stage gets values and returns
 // values:
 //
-//	wire: receive ─▶ resolve ─▶ decide ─▶ record ─▶ forward ─▶ record ─▶ wire: deliver
+//	wire: receive ─▶ resolve ─▶ decide ─▶ approve ─▶ record ─▶ forward ─▶ record ─▶ wire: deliver
 //
 // A [Judge] does the middle. Without one, messages are resolved and forwarded.
 //
@@ -36,9 +36,11 @@ type Call struct {
 	Message   rpc.Message
 	Header    http.Header // what the client sent along; nil if it speaks without
 	Session   *Session    // of the legacy era; nil for a call that stands alone
+	ReadOnly  bool        // it came in where only reads are served
 
-	matter   *matter // while it is before a judge
-	ReadOnly bool    // it came in where only reads are served
+	matter  *matter // while it is before a judge
+	asked   bool    // a person was asked about it within the client
+	refused error   // why what that person said does not count
 }
 
 // A Gateway takes calls from clients to servers.
@@ -74,8 +76,8 @@ func (g *Gateway) Call(ctx context.Context, call *Call) (*upstream.Answer, error
 		return nil, err
 	}
 	answer, err := g.through(ctx, server, call)
-	if err != nil || call.Message.Method == "subscriptions/listen" {
-		server.Release() // a stream that waits for events must not hold up a reload
+	if err != nil || call.Message.Method == "subscriptions/listen" || waits(answer) {
+		server.Release() // what waits, for events or a person, must not hold up a reload
 		return answer, err
 	}
 	answer.OnClose(server.Release)
@@ -105,13 +107,14 @@ func (g *Gateway) through(ctx context.Context, s *upstream.Server, call *Call) (
 		answer, err := g.forward(ctx, s, call)
 		return onFinal(answer, err, show)
 	}
+	call.Session.cancelled(&call.Message)
 	if m := judge.open(s, call); m != nil {
 		return g.judged(ctx, m)
 	}
 	return g.forward(ctx, s, call)
 }
 
-// judged is the line: resolve, decide, record, forward, record. What cannot be
+// judged is the line: resolve, decide, approve, record, forward, record. What cannot be
 // recorded does not happen; a read that can neither change nor carry anything is
 // forwarded while its entry is being written, and its result waits for it.
 func (g *Gateway) judged(ctx context.Context, m *matter) (answer *upstream.Answer, err error) {
@@ -121,6 +124,10 @@ func (g *Gateway) judged(ctx context.Context, m *matter) (answer *upstream.Answe
 	ctx = m.enter(ctx)
 	defer func() { answer, err = m.land(answer, err) }()
 	m.decide()
+	question, err := g.approve(ctx, m)
+	if err != nil {
+		return m.unrecorded(err)
+	}
 	durable, overlap := m.record(ctx), m.mayOverlap()
 	if m.told != "" || !overlap {
 		if err := durable(); err != nil {
@@ -129,6 +136,9 @@ func (g *Gateway) judged(ctx context.Context, m *matter) (answer *upstream.Answe
 	}
 	if m.told != "" {
 		m.finish(audit.Refused, m.decision.Reasons[0].Code, 0)
+		if question != nil {
+			return question, nil
+		}
 		return m.refusal(), nil
 	}
 	answer, err = g.forward(ctx, m.server, m.call)
@@ -140,7 +150,7 @@ func (g *Gateway) judged(ctx context.Context, m *matter) (answer *upstream.Answe
 			return m.unrecorded(lost)
 		}
 	}
-	return m.follow(answer, err)
+	return m.follow(m.carryOn(answer, err))
 }
 
 // resolve finds the server in service under this name and keeps it in service.

@@ -8,9 +8,11 @@ import (
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/audit"
+	"github.com/annotary/annotary/internal/approval"
 	"github.com/annotary/annotary/internal/catalog"
 	"github.com/annotary/annotary/internal/detect"
 	"github.com/annotary/annotary/internal/rpc"
+	"github.com/annotary/annotary/internal/seal"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/internal/upstream"
 	"github.com/annotary/annotary/policy"
@@ -46,6 +48,8 @@ type Judge struct {
 	Observe time.Time
 	// Now tells the time. If nil, time.Now.
 	Now func() time.Time
+	// Ladder is how people are asked. Without one, what asks is refused.
+	Ladder *Ladder
 
 	mu      sync.Mutex
 	shelves map[string]*shelf
@@ -89,6 +93,11 @@ type matter struct {
 	observed      annotary.Code // what the caller would hear if policies were enforced
 	entry         audit.Entry
 	flight        *flight // nil for what is not under way
+
+	yes      *approval.Yes      // what lets it happen although policies ask
+	question *approval.Approval // what a person is asked
+	gaps     []approval.Gap     // why earlier answers do not count
+	state    *seal.State        // of the rounds before
 }
 
 // resolve finds out what the call is about: which tool, and what holds of it for
@@ -196,6 +205,11 @@ func (m *matter) decide() {
 		m.told = toldOf(m.decision.Effect)
 		m.observe()
 	}
+	m.noteDecision()
+}
+
+// noteDecision puts the decision into the entry.
+func (m *matter) noteDecision() {
 	m.entry.SetDecision(m.decision)
 	m.entry.Severity = audit.SeverityOf(&m.hints, m.decision.Effect)
 	if m.tool == nil && m.action == policy.Call { // what is not there harms nobody

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/approval"
 	"github.com/annotary/annotary/internal/catalog"
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/strict"
@@ -45,6 +46,8 @@ type Prediction struct {
 	// See says whether the caller may know of the tool, and Call what becomes of
 	// the call.
 	See, Call annotary.Decision
+	// Yes is the person's yes that would let it happen although Call asks.
+	Yes *approval.Yes
 }
 
 // Predict says what would become of a call without making or recording it. It
@@ -65,7 +68,11 @@ func (g *Gateway) Predict(ctx context.Context, q *Question) (*Prediction, error)
 		return nil, err
 	}
 	m.decide()
-	p := &Prediction{Told: m.told, Tool: m.tool, Hints: m.hints, Narrowed: m.narrowed, See: m.see, Call: m.decision}
+	yes, err := m.foresee(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &Prediction{Yes: yes, Told: m.told, Tool: m.tool, Hints: m.hints, Narrowed: m.narrowed, See: m.see, Call: m.decision}
 	if p.Observed = m.observed; p.Observed != "" {
 		p.ObservedUntil = judge.Observe
 	}

@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/approval"
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/internal/upstream"
@@ -32,14 +34,21 @@ func (m *matter) unrecorded(err error) (*upstream.Answer, error) {
 
 // sentences are what a model reads of each refusal.
 var sentences = map[annotary.Code]string{
-	annotary.CodeDenied:    "This call is not permitted. Do not try it again in another way; tell the user.",
-	annotary.CodeApproval:  "A person must approve this call first, and this gateway has no way to ask yet. Tell the user what you wanted to do and why.",
+	annotary.CodeDenied:     "This call is not permitted. Do not try it again in another way; tell the user.",
+	annotary.CodeApproval:   "A person must approve this call first. It has not happened.",
+	annotary.CodeApprovalNo: "This call did not happen. Do not try it again, nor the same in another way; tell the user.",
+
+	annotary.CodeStateForged: againFromStart, annotary.CodeStateExpired: againFromStart, annotary.CodeStateReplayed: againFromStart,
+	annotary.CodeStateMismatch: againFromStart, annotary.CodeRounds: againFromStart, annotary.CodeUnknownApproval: againFromStart,
+	annotary.CodeNotApprover: "This call did not happen.", annotary.CodeScopeTooWide: againFromStart,
 	annotary.CodeAmbiguous: "This call did not happen.",
 	annotary.CodeArguments: "This call did not happen: its arguments are not those the tool takes.",
 	annotary.CodeStore:     "This call did not happen.",
 	annotary.CodeKilled:    "The operator stopped this. Do not try again, nor in another way; tell the user.",
 	annotary.CodeReadOnly:  "Only calls that are known to change nothing are served here, and this one is not. Do not try it in another way; tell the user.",
 }
+
+const againFromStart = "This call did not happen. Call again from the start, without the state."
 
 // refusal answers a call that does not happen with a result the model can act
 // on: an error of the tool, not of the protocol, that says what would help and
@@ -68,10 +77,12 @@ func (m *matter) answer(sentence string) []byte {
 		Hint string        `json:"hint,omitempty"`
 	}
 	about := struct {
-		Code    annotary.Code `json:"code"`
-		Call    string        `json:"call"`
-		Reasons []reason      `json:"reasons"`
-	}{Code: m.told, Call: m.entry.Call}
+		Code     annotary.Code  `json:"code"`
+		Call     string         `json:"call"`
+		Reasons  []reason       `json:"reasons"`
+		Approval *approvalTold  `json:"approval,omitempty"`
+		Earlier  []approval.Gap `json:"earlier,omitempty"`
+	}{Code: m.told, Call: m.entry.Call, Earlier: m.gaps}
 	lines := []string{string(m.told) + ": " + sentence}
 	for _, r := range m.decision.Reasons {
 		about.Reasons = append(about.Reasons, reason{r.Code, r.Rule, r.Hint})
@@ -79,6 +90,10 @@ func (m *matter) answer(sentence string) []byte {
 		if r.Hint != "" {
 			lines = append(lines, "  "+r.Hint)
 		}
+	}
+	if m.told == annotary.CodeApproval && m.question != nil {
+		about.Approval = m.tell()
+		lines = append(lines, about.Approval.lines(m.gaps)...)
 	}
 	meta, err := json.Marshal(about)
 	if err != nil { // strings always marshal
@@ -94,4 +109,57 @@ func (m *matter) answer(sentence string) []byte {
 		result = strict.Set(result, []byte(`"complete"`), "resultType")
 	}
 	return rpc.NewResult(m.call.Message.ID(), result)
+}
+
+// approvalTold is what a caller needs to have its call approved.
+type approvalTold struct {
+	ID      string    `json:"id"`
+	Link    string    `json:"link,omitempty"`
+	Expires time.Time `json:"expires"`
+	Command string    `json:"command"`
+	Retry   string    `json:"retry"`
+}
+
+func (m *matter) tell() *approvalTold {
+	what := "the same request"
+	if m.tool != nil {
+		what = "the tool " + m.tool.Name + " with exactly the same arguments"
+	}
+	return &approvalTold{
+		ID: m.question.ID, Link: m.judge.Ladder.link(m.question.ID), Expires: m.question.Expires,
+		Command: "annotary approvals approve " + m.question.ID, Retry: "call " + what + " again once it is approved",
+	}
+}
+
+// gapTexts say why an earlier yes does not count.
+var gapTexts = map[annotary.Code]string{
+	annotary.CodeGrantSpent:        "it was for once, and is used up",
+	annotary.CodeGrantExpired:      "its time is over",
+	annotary.CodeGrantRevoked:      "it was taken back",
+	annotary.CodeGrantArguments:    "it was for other arguments",
+	annotary.CodeGrantDefinition:   "the tool's definition changed",
+	annotary.CodeGrantConversation: "it was for another conversation",
+	annotary.CodeGrantReasons:      "it does not answer every reason there is now",
+	annotary.CodeGrantApprover:     "policy does not let who gave it give it",
+}
+
+// lines say it to a model: what to tell the user, what to do then, and why an
+// earlier yes was not enough.
+func (t *approvalTold) lines(gaps []approval.Gap) []string {
+	where := "by running: " + t.Command
+	if t.Link != "" {
+		where = "at " + t.Link + " or " + where
+	}
+	lines := []string{
+		"Tell the user that approval " + t.ID + " is waiting, and that they can approve it " + where,
+		"Then " + t.Retry + "; anything else needs another approval. It is open until " + t.Expires.UTC().Format("15:04 MST on 2 January") + ".",
+	}
+	for _, g := range gaps {
+		text := "An earlier yes (" + g.ID + ") does not count: " + gapTexts[g.Code]
+		if len(g.Changed) > 0 {
+			text += ": " + approval.Line(strings.Join(g.Changed, ", "))
+		}
+		lines = append(lines, text+".")
+	}
+	return lines
 }

@@ -34,6 +34,7 @@ type Session struct {
 	ready     []byte               // notifications/initialized as the client sent it
 	questions map[string]*question // that wait for the client's answer
 	without   []string             // capabilities the server does not have
+	own       map[string]pending   // questions of ours that do
 }
 
 // leg returns the way this call takes.

@@ -49,10 +49,13 @@ type State struct {
 	Nonce     string `json:"nonce"`     // consumed when it is used
 	Principal string `json:"principal"` // who may use it
 	Binding   string `json:"binding"`   // a digest of the call it continues
-	// Approval is the question that was asked; empty if none is open.
+	// Approval is the question that was asked, or whose yes let the call through.
 	Approval string `json:"approval,omitempty"`
-	// Passed says that the call was let through; Answered are the reasons that
-	// were answered for it, Grant and Answer by what.
+	// Form says that the question can be answered in the client. A page that the
+	// client opened is no answer.
+	Form bool `json:"form,omitempty"`
+	// Passed says that the call was let through and asks for its server; Answered
+	// are the reasons that were answered for it, and Grant by what.
 	Passed   bool     `json:"passed,omitempty"`
 	Answered []string `json:"answered,omitempty"`
 	Grant    string   `json:"grant,omitempty"`

@@ -34,3 +34,22 @@ func isEmptyObject(raw Raw) bool {
 	}
 	return true
 }
+
+// Without returns raw without the members of these names, and every other byte
+// as it was but for the commas between them.
+func Without(raw Raw, names ...string) Raw {
+	if KindOf(raw) != Object {
+		return raw
+	}
+	out := []byte{'{'}
+	for name, at := range Spans(raw, Span{To: len(raw)}) {
+		if slices.Contains(names, string(name)) {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, Quote(string(name))...), ':'), at.Of(raw)...)
+	}
+	return append(out, '}')
+}
