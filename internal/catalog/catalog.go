@@ -299,6 +299,18 @@ func (s *Stance) scopes(t *Tool) []string {
 	return slices.Compact(need)
 }
 
+// ServerScopes are what a caller must have for anything of the server.
+func (s *Stance) ServerScopes() []string {
+	var need []string
+	for _, r := range s.Scopes {
+		if r.Tools == "" && r.Class == nil {
+			need = append(need, r.Scopes...)
+		}
+	}
+	slices.Sort(need)
+	return slices.Compact(need)
+}
+
 // MetaScopes is the _meta key under which a believed server names the scopes a
 // tool wants.
 const MetaScopes = "dev.annotary/scopes"

@@ -47,7 +47,7 @@ func newNotes(t *testing.T) *notes {
 	n := &notes{}
 	server := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "1"}, nil)
 	for _, name := range []string{"list_notes", "delete_note"} {
-		mcp.AddTool(server, &mcp.Tool{Name: name}, func(_ context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		mcp.AddTool(server, &mcp.Tool{Name: name}, func(_ context.Context, _ *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, any, error) {
 			n.mu.Lock()
 			defer n.mu.Unlock()
 			n.calls = append(n.calls, name)
@@ -170,7 +170,9 @@ func browser(asked *[]string) auth.AuthorizationCodeFetcher {
 		if err != nil {
 			return nil, err
 		}
-		*asked = append(*asked, u.Query().Get("scope")+" for "+u.Query().Get("resource"))
+		scopes := strings.Fields(u.Query().Get("scope")) // in any order
+		slices.Sort(scopes)
+		*asked = append(*asked, strings.Join(scopes, " ")+" for "+u.Query().Get("resource"))
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, args.URL, nil)
 		if err != nil {
 			return nil, err

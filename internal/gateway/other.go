@@ -85,6 +85,7 @@ func (m *matter) resolveOther(msg *rpc.Message) error {
 		m.mustBeNamed(msg.Method, msg.Kind == rpc.Notification)
 	}
 	m.aim(kind, name)
+	m.wantServerScopes()
 	if m.told != "" {
 		return nil
 	}

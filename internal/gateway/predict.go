@@ -37,6 +37,8 @@ type Prediction struct {
 	// observed, and ObservedUntil is until when they are.
 	Observed      annotary.Code
 	ObservedUntil time.Time
+	// Scopes are what the caller would be told to ask its issuer for.
+	Scopes []string
 	// Tool is what the call is about, nil if the server has no such tool.
 	Tool *catalog.Tool
 	// Hints are those of a call with these arguments. Narrowed says why they are
@@ -72,7 +74,7 @@ func (g *Gateway) Predict(ctx context.Context, q *Question) (*Prediction, error)
 	if err != nil {
 		return nil, err
 	}
-	p := &Prediction{Yes: yes, Told: m.told, Tool: m.tool, Hints: m.hints, Narrowed: m.narrowed, See: m.see, Call: m.decision}
+	p := &Prediction{Yes: yes, Told: m.told, Tool: m.tool, Hints: m.hints, Narrowed: m.narrowed, See: m.see, Call: m.decision, Scopes: m.wants}
 	if p.Observed = m.observed; p.Observed != "" {
 		p.ObservedUntil = judge.Observe
 	}

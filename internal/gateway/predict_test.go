@@ -73,7 +73,7 @@ func TestPredictIsWhatCallDoes(t *testing.T) {
 	codes := map[annotary.Code]int{}
 	for range 60 {
 		log := &memory.Log{}
-		j := &gateway.Judge{Policies: randomSet(t, r), Log: log, Stances: map[string]catalog.Stance{"db": {
+		j := &gateway.Judge{Policies: randomSet(t, r), Log: log, StepUp: r.IntN(2) == 0, Stances: map[string]catalog.Stance{"db": {
 			Believe:   r.IntN(2) == 0,
 			Overrides: []catalog.Override{{Tools: pick(r, []string{"get_*", "*_row"}), Hints: map[annotary.HintName]bool{annotary.ReadOnly: true}}},
 		}}}
@@ -105,7 +105,7 @@ func TestPredictIsWhatCallDoes(t *testing.T) {
 			codes[told]++
 		}
 	}
-	for _, c := range []annotary.Code{"", annotary.CodeApproval, annotary.CodeDenied, annotary.CodeUnknownTool, annotary.CodeAmbiguous, annotary.CodeArguments} {
+	for _, c := range []annotary.Code{"", annotary.CodeApproval, annotary.CodeDenied, annotary.CodeUnknownTool, annotary.CodeAmbiguous, annotary.CodeArguments, annotary.CodeStepUp} {
 		if codes[c] == 0 {
 			t.Errorf("no call came to %q: %v", c, codes)
 		}

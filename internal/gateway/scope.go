@@ -31,3 +31,13 @@ func (m *matter) stepUp(scopes []string, missing string) {
 	m.refuse(annotary.CodeStepUp, refusingScope(annotary.CodeStepUp, missing))
 	m.fault = &rpc.Fault{Code: rpc.CodeInvalidRequest, Message: "this call wants the scope " + missing, Data: reasonData(m.told)}
 }
+
+// wantServerScopes refuses what is no tool to who lacks a scope that the whole
+// server wants. That there is a server is no secret, so nothing is hidden.
+func (m *matter) wantServerScopes() {
+	stance := m.judge.Stances[m.server.Name]
+	scopes := stance.ServerScopes()
+	if missing := lacking(&m.call.Principal, scopes); missing != "" && m.told == "" {
+		m.stepUp(scopes, missing)
+	}
+}

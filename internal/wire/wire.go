@@ -142,6 +142,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this host or origin is not served; the configuration may allow it under hosts or origins", http.StatusForbidden)
 		return
 	}
+	if r.URL.Path == decidePath {
+		h.decide(w, r)
+		return
+	}
 	path, ok := strings.CutPrefix(r.URL.Path, prefix)
 	server, reads := strings.CutSuffix(path, readOnlySuffix)
 	if !ok || server == "" || strings.Contains(server, "/") {
