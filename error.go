@@ -32,6 +32,7 @@ const (
 	CodeConflict      Code = "conflict"           // somebody else wrote first
 	CodeStore         Code = "store_unavailable"  // the state store did not do it
 	CodeKilled        Code = "killed"             // the operator stopped it
+	CodeProfile       Code = "profile"            // the server is for profiles the caller is not in
 	CodeReadOnly      Code = "read_only_mode"     // only reads are served here
 
 	CodeStateForged   Code = "state_forged"    // the state of a call was not made here, or was changed

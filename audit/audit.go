@@ -107,6 +107,7 @@ type Reason struct {
 	Code annotary.Code `json:"code"`
 	Rule string        `json:"rule,omitempty"`
 	At   string        `json:"at,omitempty"`
+	Ask  string        `json:"ask,omitempty"` // how a person is to be asked, where the rule asks
 }
 
 // A Result is how a call ended.
@@ -184,7 +185,11 @@ func (e *Entry) SetDecision(d annotary.Decision) {
 	e.Effect = d.Effect.String()
 	e.Reasons = nil
 	for _, r := range d.Reasons {
-		e.Reasons = append(e.Reasons, Reason{r.Code, r.Rule, r.At.String()})
+		said := Reason{Code: r.Code, Rule: r.Rule, At: r.At.String()}
+		if d.Effect == annotary.Ask {
+			said.Ask = r.Ask.String()
+		}
+		e.Reasons = append(e.Reasons, said)
 	}
 }
 

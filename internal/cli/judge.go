@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -102,18 +103,17 @@ func (l *ledger) close() error {
 
 // buildJudge makes what judges calls by this configuration.
 func buildJudge(c *config.Config, path string, l *ledger) (*gateway.Judge, error) {
-	files, err := readPolicies(policyPaths(c))
-	if err != nil {
-		return nil, err
-	}
-	set, err := policy.New(policy.Options{Rules: c.ShortRules(), Files: files, Fleet: c.Identity.Asks()})
+	set, err := compilePolicies(c)
 	if err != nil {
 		return nil, err
 	}
 	j := &gateway.Judge{
 		Policies: set, Rules: c.ShortRules(), Log: l.log, Content: c.Audit.Arguments, Kills: l.kills,
 		Stances: map[string]catalog.Stance{}, Methods: map[string][]string{},
-		StepUp: c.OnMissingScope == config.Challenge,
+		StepUp: c.OnMissingScope == config.Challenge, Profiles: profilesOf(c),
+	}
+	if c.Observe != nil {
+		j.Observe = c.Observe.Until.End()
 	}
 	for name, s := range c.Servers {
 		stance, err := stanceOf(s)
@@ -125,6 +125,27 @@ func buildJudge(c *config.Config, path string, l *ledger) (*gateway.Judge, error
 		j.Stances[name], j.Methods[name] = stance, s.Methods
 	}
 	return j, nil
+}
+
+// compilePolicies makes the policies of a configuration.
+func compilePolicies(c *config.Config) (*policy.Set, error) {
+	files, err := readPolicies(policyPaths(c))
+	if err != nil {
+		return nil, err
+	}
+	return policy.New(policy.Options{
+		Rules: c.ShortRules(), Profiles: c.ProfileRules(), Files: files, Fleet: c.Identity.Asks(),
+	})
+}
+
+// profilesOf are the profiles of a configuration, by name.
+func profilesOf(c *config.Config) []gateway.Profile {
+	var out []gateway.Profile
+	for _, name := range slices.Sorted(keysOf(c.Profiles)) {
+		p := c.Profiles[name]
+		out = append(out, gateway.Profile{Name: name, Users: p.Users, Groups: p.Groups, Servers: p.Servers})
+	}
+	return out
 }
 
 func policyPaths(c *config.Config) []string {

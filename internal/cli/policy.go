@@ -179,11 +179,7 @@ func (o *policyOptions) set() (*policy.Set, error) {
 			return nil, annotary.E(annotary.CodeConfig, "this configuration judges nothing", nil).
 				WithHint("write 'preset: careful' into it, or rules, or policies")
 		}
-		files, err := readPolicies(policyPaths(c))
-		if err != nil {
-			return nil, err
-		}
-		return policy.New(policy.Options{Rules: c.ShortRules(), Files: files})
+		return compilePolicies(c)
 	}
 	rules, err := annotary.PresetRules(o.preset)
 	if err != nil {

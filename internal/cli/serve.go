@@ -249,6 +249,7 @@ type daemon struct {
 	judged  *gateway.Judge // nil while calls are not judged
 	ledger  *ledger        // nil while calls are not judged
 	walls   *confine.Walls
+	notices []*time.Timer // of the end of observing
 
 	mu  sync.Mutex
 	cfg *config.Config
@@ -340,6 +341,7 @@ func (d *daemon) judge(c *config.Config) (*gateway.Judge, error) {
 		return nil, err
 	}
 	judge.ReadOnly, judge.Ladder = d.reads, d.ledger.ladder(c)
+	d.announceObserve(judge.Observe)
 	return judge, d.ledger.keep(c, d.log)
 }
 

@@ -29,6 +29,7 @@ func (d *decoder) check(c *Config, root *yaml.Node) {
 	}
 	d.checkIdentity(c, root)
 	d.checkScopeRules(c, root)
+	d.checkModes(c, root)
 }
 
 func (d *decoder) checkServer(name string, s Server, root *yaml.Node) {

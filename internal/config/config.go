@@ -80,6 +80,11 @@ type Config struct {
 	// Policies are files of Cedar policies, judged beside the rules. A
 	// relative path starts at the folder of this file.
 	Policies []Text `yaml:"policies"`
+	// Profiles are sets of callers with servers and rules of their own, by
+	// name. In rules, profile:NAME means that the caller is in it.
+	Profiles map[string]Profile `yaml:"profiles"`
+	// Observe has policies decide and record, and block nothing, until a day.
+	Observe *Observe `yaml:"observe"`
 	// Audit says what is recorded of calls, and what becomes of it.
 	Audit Audit `yaml:"audit"`
 	// OnStoreLoss says what happens to calls while the store of the gateway

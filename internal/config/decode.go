@@ -116,6 +116,11 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, what string) {
 	case *Secret:
 		p.text = d.text(n, what)
 		return
+	case *OpenRule: // a verdict alone holds for everybody
+		if n.Kind == yaml.ScalarNode {
+			d.value(n, reflect.ValueOf(&p.Else).Elem(), what)
+			return
+		}
 	case encoding.TextUnmarshaler:
 		if s, ok := d.scalar(n, what); ok {
 			if err := p.UnmarshalText([]byte(s)); err != nil {

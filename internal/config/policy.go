@@ -32,8 +32,9 @@ type Rules struct {
 	Destructive annotary.Verdict `yaml:"destructive"`
 	// Irreversible speaks of destructive tools not known to have a way back.
 	Irreversible annotary.Verdict `yaml:"irreversible"`
-	// Open speaks of tools not known to stay in a closed world.
-	Open annotary.Verdict `yaml:"open"`
+	// Open speaks of tools not known to stay in a closed world. It is a word
+	// for everybody, or names profiles whose callers may use them.
+	Open OpenRule `yaml:"open"`
 }
 
 // Override is your word on the hints of some tools. A hint that is left out is
@@ -124,21 +125,5 @@ func (d Day) End() time.Time {
 // Judged reports whether calls are judged at all.
 func (c *Config) Judged() bool { return c.Preset != "" || c.Rules != nil || len(c.Policies) > 0 }
 
-// ShortRules returns the rules in force, nil if only policies judge.
-func (c *Config) ShortRules() *annotary.Rules {
-	switch {
-	case c.Rules != nil:
-		r := c.Rules
-		return &annotary.Rules{
-			Read: r.Read, Write: r.Write, Destructive: r.Destructive, Irreversible: r.Irreversible,
-			Open: annotary.OpenRule{Else: r.Open},
-		}
-	case c.Preset != "":
-		r, err := annotary.PresetRules(string(c.Preset))
-		if err != nil { // UnmarshalText let no other name in
-			return &annotary.Rules{}
-		}
-		return &r
-	}
-	return nil
-}
+// ShortRules returns the rules for everybody, nil if only policies judge.
+func (c *Config) ShortRules() *annotary.Rules { return c.Preset.rules(c.Rules) }

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/rpc"
@@ -60,7 +59,7 @@ func (g *Gateway) reply(ctx context.Context, j *Judge, s *upstream.Server, call 
 	if q == nil {
 		return &upstream.Answer{Status: http.StatusAccepted}, nil
 	}
-	m := &matter{judge: j, call: call, server: s, who: policy.NewSubject(&call.Principal), began: time.Now(), answers: q}
+	m := &matter{judge: j, call: call, server: s, who: j.subject(&call.Principal), began: j.now(), answers: q}
 	answer, err := g.judged(ctx, m)
 	if err != nil || m.told == "" {
 		return answer, err

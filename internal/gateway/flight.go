@@ -79,7 +79,7 @@ func (m *matter) land(a *upstream.Answer, err error) (*upstream.Answer, error) {
 		f.leave()
 		return a, err
 	}
-	killed := f.killed() != nil && m.told == ""
+	killed := f.killed() != nil && (m.told == "" || err != nil || m.told == annotary.CodeStore)
 	if !killed && err == nil && a.Stream != nil {
 		a.Stream = &stoppable{Stream: a.Stream, m: m}
 		return a, nil
@@ -101,7 +101,9 @@ func (m *matter) land(a *upstream.Answer, err error) (*upstream.Answer, error) {
 // stopped is the answer to a call that was killed under way.
 func (m *matter) stopped() *upstream.Answer {
 	d := m.flight.killed().decision()
-	d.Reasons[0].Hint = "It was stopped while it ran: whether it had an effect is unknown."
+	if m.told == "" {
+		d.Reasons[0].Hint = "It was stopped while it ran: whether it had an effect is unknown."
+	}
 	m.refuse(annotary.CodeKilled, d)
 	m.fault, m.wants = nil, nil
 	return m.refusal()

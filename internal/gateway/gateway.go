@@ -97,6 +97,9 @@ func (g *Gateway) through(ctx context.Context, s *upstream.Server, call *Call) (
 	if judge == nil {
 		return g.forward(ctx, s, call)
 	}
+	if judge.bars(&call.Principal, s.Name) {
+		return nil, judge.open(s, call).absent(ctx)
+	}
 	if call.Message.Kind == rpc.Response {
 		return g.reply(ctx, judge, s, call)
 	}
@@ -186,6 +189,9 @@ func (g *Gateway) Listen(ctx context.Context, session *Session, lastEvent string
 		return nil, err
 	}
 	defer server.Release()
+	if judge := g.judge.Load(); judge != nil && judge.bars(&session.Principal, server.Name) {
+		return nil, errNoServer()
+	}
 	leg, err := session.on(ctx, server)
 	if err != nil {
 		return nil, err

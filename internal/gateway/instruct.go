@@ -13,7 +13,6 @@ import (
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/internal/upstream"
-	"github.com/annotary/annotary/policy"
 	"github.com/annotary/annotary/prompt"
 )
 
@@ -82,15 +81,15 @@ func (j *Judge) visible(ctx context.Context, s *upstream.Server, call *Call) []a
 	if err != nil {
 		return nil
 	}
-	return j.entriesFor(&call.Principal, tools)
+	return j.entriesFor(call, tools)
 }
 
-// entriesFor are those of the tools that the principal's model may know of.
-func (j *Judge) entriesFor(who *annotary.Principal, tools []*catalog.Tool) []annotary.Entry {
-	subject := policy.NewSubject(who)
+// entriesFor are those of the tools that the caller's model may know of.
+func (j *Judge) entriesFor(call *Call, tools []*catalog.Tool) []annotary.Entry {
+	who := j.subject(&call.Principal)
 	var seen []annotary.Entry
 	for _, t := range tools {
-		if t.ModelVisible && j.see(who, subject, t).Effect == annotary.Allow {
+		if t.ModelVisible && j.offers(call, who, t) {
 			seen = append(seen, t.Entry)
 		}
 	}

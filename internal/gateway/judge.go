@@ -37,6 +37,8 @@ type Judge struct {
 	// Content has the arguments of calls recorded, without the secrets in them;
 	// else only their digest is.
 	Content bool
+	// Profiles are sets of callers with servers of their own.
+	Profiles []Profile
 	// Log takes the entries. Without one nothing is called.
 	Log Log
 	// Kills are what the operator stopped. Nil stops nothing.
@@ -190,6 +192,9 @@ func (m *matter) digestArguments(args []byte) error {
 func (j *Judge) see(who *annotary.Principal, subject *policy.Subject, t *catalog.Tool) annotary.Decision {
 	if t == nil {
 		return refusing(annotary.CodeUnknownTool, "the server has no tool of this name")
+	}
+	if j.bars(who, t.Server) {
+		return barring()
 	}
 	if missing := lacking(who, t.Scopes); missing != "" && !j.StepUp {
 		return refusingScope(annotary.CodeScope, missing)

@@ -10,7 +10,6 @@ import (
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/internal/upstream"
-	"github.com/annotary/annotary/policy"
 )
 
 // maxTTL is how long, in milliseconds, a client may keep a list: hints change
@@ -69,7 +68,7 @@ func (j *Judge) showList(call *Call, answer []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	apps, who := call.rendersApps(), policy.NewSubject(&call.Principal)
+	apps, who := call.rendersApps(), j.subject(&call.Principal)
 	shown := []byte{'['}
 	for _, d := range defs {
 		t := known.Tool(d.Name)

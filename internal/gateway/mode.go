@@ -24,7 +24,8 @@ func (j *Judge) now() time.Time {
 // reads are served, before anything is said of the arguments. What is absent for
 // the caller stays so.
 func (m *matter) restrain() {
-	if m.told == annotary.CodeUnknownTool || m.told == annotary.CodeUnknownMethod {
+	switch m.told {
+	case annotary.CodeUnknownTool, annotary.CodeUnknownMethod, CodeUnknownServer:
 		return
 	}
 	if k := m.judge.Kills.on(m.server.Name, m.toolName(), m.call.Principal.Subject); k != nil {
@@ -42,6 +43,9 @@ func (j *Judge) readOnly(c *Call) bool { return j.ReadOnly || c.ReadOnly }
 // observing reports whether policies decide without blocking at this time.
 func (j *Judge) observing(now time.Time) bool { return j.Policies != nil && now.Before(j.Observe) }
 
+// unobserved are the reasons that hide a tool without a policy.
+var unobserved = []annotary.Code{annotary.CodeUnknownTool, annotary.CodeScope, annotary.CodeProfile}
+
 // hides reports whether a tool is not to be known to the caller now. While
 // policies are only observed they hide nothing; what does not exist, and what the
 // caller was given no scope for, stays hidden.
@@ -50,7 +54,7 @@ func (j *Judge) hides(see annotary.Decision, now time.Time) bool {
 		return see.Effect != annotary.Allow
 	}
 	return slices.ContainsFunc(see.Reasons, func(r annotary.Reason) bool {
-		return r.Code == annotary.CodeUnknownTool || r.Code == annotary.CodeScope
+		return slices.Contains(unobserved, r.Code)
 	})
 }
 

@@ -55,7 +55,7 @@ func (j *Judge) open(s *upstream.Server, call *Call) *matter {
 	case !known || msg.Kind == rpc.Notification:
 		action = policy.Other
 	}
-	m := &matter{judge: j, call: call, server: s, action: action, who: policy.NewSubject(&call.Principal), began: j.now()}
+	m := &matter{judge: j, call: call, server: s, action: action, who: j.subject(&call.Principal), began: j.now()}
 	call.matter = m
 	return m
 }

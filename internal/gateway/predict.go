@@ -11,7 +11,6 @@ import (
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/internal/upstream"
-	"github.com/annotary/annotary/policy"
 )
 
 // CodeUnjudged is said of questions about decisions where none are made.
@@ -66,7 +65,9 @@ func (g *Gateway) Predict(ctx context.Context, q *Question) (*Prediction, error)
 	}
 	m := judge.open(server, &Call{Principal: q.Principal, Server: q.Server, Era: upstream.EraModern, Message: msg, ReadOnly: q.ReadOnly})
 	m.openArguments = q.Open
-	if err := m.resolve(ctx); err != nil {
+	if judge.bars(&q.Principal, q.Server) {
+		m.bar()
+	} else if err := m.resolve(ctx); err != nil {
 		return nil, err
 	}
 	m.decide()
@@ -111,7 +112,7 @@ func (g *Gateway) Tools(ctx context.Context, server string, who *annotary.Princi
 	if err != nil {
 		return nil, err
 	}
-	subject, sights := policy.NewSubject(who), make([]Sight, len(tools))
+	subject, sights := judge.subject(who), make([]Sight, len(tools))
 	for i, t := range tools {
 		sights[i] = Sight{t, judge.see(who, subject, t)}
 	}

@@ -130,7 +130,7 @@ func really(t *testing.T, g *gateway.Gateway, j *gateway.Judge, f *fixture, log 
 	}
 	deeds := f.did()
 	a, err := g.Call(t.Context(), &gateway.Call{
-		Principal: q.Principal, Server: "db", Era: upstream.EraModern, Message: m,
+		Principal: q.Principal, Server: "db", Era: upstream.EraModern, Message: m, ReadOnly: q.ReadOnly,
 		Header: http.Header{"Mcp-Method": {"tools/call"}, "Mcp-Name": {q.Tool}, "Mcp-Protocol-Version": {"2026-07-28"}},
 	})
 	if err != nil {

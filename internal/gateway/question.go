@@ -169,7 +169,7 @@ func (in inbound) tell(ctx context.Context, raw []byte) {
 
 // judge decides about one question and records it.
 func (in inbound) judge(ctx context.Context, j *Judge, method string, params []byte, canAnswer bool) *matter {
-	q := &matter{judge: j, call: in.call, server: in.server, who: policy.NewSubject(&in.call.Principal), began: j.now()}
+	q := &matter{judge: j, call: in.call, server: in.server, who: j.subject(&in.call.Principal), began: j.now()}
 	q.begin(method)
 	q.resolveQuestion(method, params, in.call.matter)
 	if !canAnswer && q.told == "" {
