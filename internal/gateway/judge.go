@@ -41,6 +41,9 @@ type Judge struct {
 	Profiles []Profile
 	// Log takes the entries. Without one nothing is called.
 	Log Log
+	// Spool takes the entries of calls that may happen while the log is lost.
+	// Without one, none may.
+	Spool Log
 	// Kills are what the operator stopped. Nil stops nothing.
 	Kills *Kills
 	// ReadOnly lets nothing pass but calls that somebody vouches only read.
@@ -261,8 +264,8 @@ func (m *matter) record(ctx context.Context) func() error {
 	if m.judge.Log == nil {
 		return func() error { return annotary.E(annotary.CodeStore, "calls cannot be recorded", nil) }
 	}
-	done := make(chan error, 1)
-	m.judge.writing.Go(func() { done <- m.judge.Log.Append(ctx, line) })
+	done, log := make(chan error, 1), m.log()
+	m.judge.writing.Go(func() { done <- log.Append(ctx, line) })
 	return func() error { return <-done }
 }
 
