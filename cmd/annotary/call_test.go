@@ -62,6 +62,26 @@ func callMany() {
 	os.Exit(0)
 }
 
+// callUntil makes a call again and again until the answer holds a text, and
+// prints that one: call-until TEXT URL TOOL ARGUMENTS.
+func callUntil() {
+	if len(os.Args) != 5 {
+		fmt.Fprintln(os.Stderr, "usage: call-until TEXT URL TOOL ARGUMENTS")
+		os.Exit(2)
+	}
+	c := &legacyClient{url: os.Args[2]}
+	c.open()
+	for range 1000 {
+		answer := c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, os.Args[3], os.Args[4]))
+		if strings.Contains(answer, os.Args[1]) {
+			fmt.Println(answer)
+			os.Exit(0)
+		}
+	}
+	fmt.Fprintln(os.Stderr, "no answer held the text")
+	os.Exit(1)
+}
+
 // ending says how a call ended.
 func ending(answer string) string {
 	for _, how := range []string{"approval_required", `"error":`, `"isError":true`} {

@@ -26,6 +26,8 @@ func TestMain(m *testing.M) {
 		"call-method": callMethod,
 		"call-many":   callMany,
 		"fingerprint": fingerprint,
+		"nats-store":  natsStore,
+		"call-until":  callUntil,
 	})
 }
 

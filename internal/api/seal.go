@@ -39,6 +39,8 @@ type Checkpoint struct {
 	Checkpoint string `json:"checkpoint"` // the signed note; empty before the first
 	Size       int64  `json:"size"`
 	First      int64  `json:"first"` // the index of the first entry that is still there
+	// Alarm says why sealing has stopped for good.
+	Alarm string `json:"alarm,omitempty"`
 }
 
 // A Proof is an entry with what shows that it is in the log.
@@ -59,16 +61,23 @@ func (s *server) sealer() (*notary.Sealer, error) {
 	return nil, errNoLog()
 }
 
+// checkpoint seals what is there and returns the checkpoint over it.
 func (s *server) checkpoint(w http.ResponseWriter, r *http.Request) error {
 	sealer, err := s.sealer()
 	if err != nil {
+		return err
+	}
+	alarm := ""
+	if err := sealer.Now(r.Context()); sealer.Status().Alarm != nil {
+		alarm = err.Error()
+	} else if err != nil {
 		return err
 	}
 	newest, err := sealer.Newest(r.Context())
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, Checkpoint{string(newest.Checkpoint), newest.Size, newest.First})
+	return writeJSON(w, http.StatusOK, Checkpoint{string(newest.Checkpoint), newest.Size, newest.First, alarm})
 }
 
 // leaves streams the leaf hashes of the tree, from the first on.

@@ -26,6 +26,7 @@ type verifyOptions struct {
 	known       []string
 	checkpoints string
 	export      string
+	alarm       string // what the gateway itself has found
 	json        bool
 }
 
@@ -91,6 +92,9 @@ func runAuditVerify(ctx context.Context, o *verifyOptions) error {
 	v.Report, err = audit.Verify(src)
 	switch code := annotary.CodeOf(err); code {
 	case "":
+		if o.alarm != "" && v.Whole() {
+			v.Code, v.Why = annotary.CodeForked, o.alarm
+		}
 	case annotary.CodeForged, annotary.CodeForked:
 		v.Code, v.Why = code, err.Error()
 	default:
@@ -168,8 +172,9 @@ func (o *verifyOptions) liveOnce(ctx context.Context, operator *api.Client) (src
 	if err != nil {
 		return src, false, done, err
 	}
+	o.alarm = before.Alarm
 	if before.Checkpoint == "" {
-		return src, false, done, annotary.E(annotary.CodeInvalid, "nothing is sealed yet", nil).WithHint("what is recorded is sealed within a second")
+		return src, false, done, annotary.E(annotary.CodeInvalid, "nothing is recorded yet", nil).WithHint("call a tool through the gateway first")
 	}
 	leaves, err := operator.Leaves(ctx, before.Size)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/annotary/annotary/internal/config"
 	"github.com/annotary/annotary/internal/gateway"
 	"github.com/annotary/annotary/internal/jetstream"
+	"github.com/annotary/annotary/internal/spool"
 	"github.com/annotary/annotary/policy"
 )
 
@@ -28,6 +29,7 @@ type ledger struct {
 	stop   context.CancelFunc
 	done   sync.WaitGroup
 	keeper *keeper
+	spool  *spool.Spool
 	// What people are asked, what they granted, and the keys that seal.
 	approvals, grants, keys *jetstream.Bucket
 }
@@ -98,6 +100,9 @@ func (l *ledger) close() error {
 	if l.keeper != nil {
 		l.keeper.end()
 	}
+	if l.spool != nil {
+		_ = l.spool.Close() // every line in it is synced
+	}
 	return l.engine.Close()
 }
 
@@ -123,6 +128,9 @@ func buildJudge(c *config.Config, path string, l *ledger) (*gateway.Judge, error
 		}
 		stance.Scopes = scopeRules(c, name, path)
 		j.Stances[name], j.Methods[name] = stance, s.Methods
+	}
+	if c.OnStoreLoss == config.AllowReads {
+		j.Spool = l.spool
 	}
 	return j, nil
 }

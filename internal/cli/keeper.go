@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"reflect"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/annotary/annotary/internal/config"
 	"github.com/annotary/annotary/internal/jetstream"
 	"github.com/annotary/annotary/internal/notary"
+	"github.com/annotary/annotary/internal/spool"
 )
 
 // A keeper does in the background what is done to the log: it seals it, copies it
@@ -27,6 +29,14 @@ type keeper struct {
 
 // shortenEvery is how often it is looked whether entries are past their time.
 const shortenEvery = time.Minute
+
+// openSpool opens the file in which entries wait while the store is lost. What
+// an earlier gateway left there is carried over even if reads no longer go on
+// without the store.
+func (l *ledger) openSpool(c *config.Config, diary *slog.Logger) (err error) {
+	l.spool, err = spool.Open(filepath.Join(c.Data.Value(), "spool.jsonl"), l.log, l.engine.Lost, diary)
+	return err
+}
 
 // keep has the log kept as the configuration says. A keeper that does so already
 // goes on.
@@ -73,6 +83,7 @@ func (l *ledger) newKeeper(c *config.Config, diary *slog.Logger) (*keeper, error
 	}
 	diary.Info("what is recorded is sealed; this key verifies it", "key", keys.Trusted[0])
 	k.work.Go(func() { k.sealer.Run(ctx) })
+	k.work.Go(func() { l.spool.Run(ctx) })
 	if keep := c.Audit.Keep.D(); keep > 0 {
 		k.work.Go(func() { k.shorten(ctx, keep, diary) })
 	}
@@ -116,11 +127,11 @@ func (k *keeper) end() {
 func (d *daemon) auditHealth() *api.AuditHealth {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.ledger == nil {
+	if d.ledger == nil || d.ledger.keeper == nil {
 		return nil
 	}
 	s := d.ledger.keeper.sealer.Status()
-	h := &api.AuditHealth{Sealed: s.Size, Exports: []api.ExportHealth{}}
+	h := &api.AuditHealth{Sealed: s.Size, Spooled: d.ledger.spool.Waiting(), Exports: []api.ExportHealth{}}
 	if !s.Time.IsZero() {
 		h.SealedAt = &s.Time
 	}

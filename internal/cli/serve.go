@@ -153,7 +153,7 @@ func (d *daemon) operatorOptions() api.Options {
 		Sealer: func() *notary.Sealer {
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			if d.ledger == nil {
+			if d.ledger == nil || d.ledger.keeper == nil {
 				return nil
 			}
 			return d.ledger.keeper.sealer
@@ -330,6 +330,9 @@ func (d *daemon) judge(c *config.Config) (*gateway.Judge, error) {
 		ledger, err := openLedger(context.Background(), c)
 		if err != nil {
 			return nil, err
+		}
+		if err := ledger.openSpool(c, d.log); err != nil {
+			return nil, errors.Join(err, ledger.close())
 		}
 		d.ledger = ledger
 	} else if c.State != d.cfg.State {

@@ -121,16 +121,25 @@ func (s *Sealer) look(ctx context.Context) {
 		return
 	}
 	_, last, _, err := s.o.Log.Extent(ctx)
-	if err == nil && s.sealedTo(last) {
+	if err == nil && (s.sealedTo(last) || !s.lease(ctx)) {
 		return
 	}
-	if err == nil && !s.lease(ctx) {
+	if err != nil {
+		s.note(err)
 		return
 	}
-	if err == nil {
-		err = s.Seal(ctx)
+	_ = s.Now(ctx) // the status says what went wrong
+}
+
+// Now seals what is in the log at once, unless sealing has stopped: then it
+// returns why.
+func (s *Sealer) Now(ctx context.Context) error {
+	if alarm := s.Status().Alarm; alarm != nil {
+		return alarm
 	}
+	err := s.Seal(ctx)
 	s.note(err)
+	return err
 }
 
 func (s *Sealer) sealedTo(pack uint64) bool {
