@@ -75,6 +75,12 @@ var routes = []route{
 	{"GET", "/v1/kill", nil, (*server).kills},
 	{"POST", "/v1/kill", nil, (*server).kill},
 	{"POST", "/v1/kill/lift", nil, (*server).lift},
+	{"GET", "/v1/approvals", []string{"all"}, (*server).approvals},
+	{"GET", "/v1/approvals/watch", nil, (*server).watchApprovals},
+	{"GET", "/v1/approvals/{id}", nil, (*server).approval},
+	{"POST", "/v1/approvals/{id}/answer", nil, (*server).answerApproval},
+	{"GET", "/v1/grants", []string{"all"}, (*server).grants},
+	{"POST", "/v1/grants/{id}/revoke", nil, (*server).revokeGrant},
 }
 
 // Handler answers the operator.
@@ -144,11 +150,13 @@ func writeError(w http.ResponseWriter, err error) {
 
 func statusOf(c annotary.Code) int {
 	switch c {
-	case annotary.CodeInvalid:
+	case annotary.CodeInvalid, annotary.CodeScopeTooWide:
 		return http.StatusBadRequest
-	case gateway.CodeUnknownServer:
+	case annotary.CodeNotApprover:
+		return http.StatusForbidden
+	case gateway.CodeUnknownServer, annotary.CodeUnknownApproval, annotary.CodeUnknownTool:
 		return http.StatusNotFound
-	case annotary.CodeConfig, gateway.CodeUnjudged:
+	case annotary.CodeConfig, gateway.CodeUnjudged, gateway.CodeNobodyAsks, annotary.CodeAnswered, annotary.CodeGrantDefinition:
 		return http.StatusConflict
 	case annotary.CodeConnect:
 		return http.StatusBadGateway

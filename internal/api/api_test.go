@@ -18,9 +18,11 @@ import (
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/audit"
+	"github.com/annotary/annotary/internal/approval"
 	"github.com/annotary/annotary/internal/catalog"
 	"github.com/annotary/annotary/internal/gateway"
 	"github.com/annotary/annotary/internal/memory"
+	"github.com/annotary/annotary/internal/seal"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/internal/upstream"
 	"github.com/annotary/annotary/policy"
@@ -57,6 +59,10 @@ func options(t testing.TB, log Log) Options {
 	}
 	g := gateway.New(s)
 	g.Use(&gateway.Judge{
+		Ladder: &gateway.Ladder{
+			Desk:   approval.NewDesk(memory.NewBucket(), memory.NewBucket(), approval.Options{}),
+			Sealer: seal.NewSealer(memory.NewBucket()),
+		},
 		Policies: set, Stances: map[string]catalog.Stance{}, Log: &memory.Log{}, Kills: gateway.NewKills(memory.NewBucket()),
 	})
 	t.Cleanup(func() { g.Replace(); g.Wait() })

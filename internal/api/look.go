@@ -189,6 +189,8 @@ type WhyAnswer struct {
 	Hints     map[string]annotary.Hint `json:"hints,omitempty"`
 	Narrowed  string                   `json:"narrowed,omitempty"` // why the arguments only read
 	Proposals []Proposal               `json:"proposals"`
+	// Approval is the person's yes that lets it happen although Call asks.
+	Approval string `json:"approval,omitempty"`
 }
 
 func (s *server) why(w http.ResponseWriter, r *http.Request) error {
@@ -205,6 +207,9 @@ func (s *server) why(w http.ResponseWriter, r *http.Request) error {
 	a := WhyAnswer{
 		Server: q.Server, Tool: q.Tool, Subject: q.As.Subject, Told: p.Told, Observed: p.Observed, ObservedUntil: p.ObservedUntil,
 		See: decisionOf(p.See), Call: decisionOf(p.Call), Narrowed: p.Narrowed, Proposals: []Proposal{},
+	}
+	if p.Yes != nil {
+		a.Approval = p.Yes.Approval
 	}
 	if p.Tool != nil {
 		a.Class, a.Hints = p.Hints.Class().String(), hintsOf(&p.Hints)

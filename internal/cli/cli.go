@@ -97,6 +97,8 @@ func newRootCmd(s *Streams) *cobra.Command {
 	root.AddCommand(newAcceptCmd(s))
 	root.AddCommand(newPolicyCmd(s))
 	root.AddCommand(newWhyCmd(s))
+	root.AddCommand(newApprovalsCmd(s))
+	root.AddCommand(newGrantsCmd(s))
 	root.AddCommand(newAuditCmd(s))
 	root.AddCommand(newKillCmd(s))
 	root.AddCommand(newStateCmd(s))
@@ -162,6 +164,13 @@ func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// printJSONLine writes v on one line.
+func printJSONLine(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
 }
 

@@ -52,12 +52,17 @@ func scriptLines(t *testing.T) map[string]bool {
 		for line := range strings.Lines(string(raw)) {
 			line = strings.TrimPrefix(strings.TrimSpace(line), "! ")
 			if rest, ok := strings.CutPrefix(line, "exec "); ok {
+				rest = strings.ReplaceAll(rest, "$ID", exampleID)
 				lines[background.ReplaceAllString(rest, "")] = true
 			}
 		}
 	}
 	return lines
 }
+
+// exampleID stands in examples for an approval, whose id is another each time; in
+// scripts the variable ID does.
+const exampleID = "k7m2q4xw5zta"
 
 // background is how a script lets a command run on, by a name or without.
 var background = regexp.MustCompile(` &(\w+&)?$`)

@@ -110,6 +110,8 @@ func outcomeOf(a *api.WhyAnswer) string {
 	case a.Observed != "":
 		return fmt.Sprintf("goes through, because policies are only observed until %s; then refused as %s",
 			a.ObservedUntil.Format(time.RFC3339), a.Observed)
+	case a.Approval != "":
+		return "goes through: approval " + a.Approval + " covers it"
 	case a.Told == "":
 		return "goes through"
 	case a.Class == "":
