@@ -230,7 +230,7 @@ func TestAudit(t *testing.T) {
 func TestAudit_follow(t *testing.T) {
 	all := []string{entry(1, "a", "allow"), entry(2, "b", "deny"), entry(3, "a", "deny"), entry(4, "c", "ask")}
 	log := logOf(t, all[:2]...)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	var got []string
 	_ = dial(t, options(t, log)).Audit(ctx, Filter{Last: 1, Follow: true}, func(line []byte) error {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +18,7 @@ import (
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/jetstream"
 	"github.com/annotary/annotary/internal/storetest"
+	"github.com/annotary/annotary/internal/testenv"
 )
 
 func open(t testing.TB, o jetstream.Options) *jetstream.Engine {
@@ -114,17 +115,18 @@ func hasLeader(servers []*server.Server) bool {
 	return slices.ContainsFunc(servers, (*server.Server).JetStreamIsLeader)
 }
 
-// freePorts returns ports that were free a moment ago.
+// freePorts returns ports that nobody listens on.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	ports := make([]int, n)
 	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		port, err := testenv.FreePort()
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
+		if ports[i], err = strconv.Atoi(port); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return ports
 }

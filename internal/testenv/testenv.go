@@ -8,11 +8,15 @@ package testenv
 
 import (
 	"compress/gzip"
+	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"syscall"
 	"testing"
 )
 
@@ -97,6 +101,23 @@ func Corpus(t testing.TB) []byte {
 		t.Fatal(err)
 	}
 	return lines
+}
+
+// FreePort returns a port that nobody listens on, for a program that must be told
+// one. It is below those that the kernel gives out by itself: between our
+// looking and the program's listening nobody gets it by chance.
+func FreePort() (string, error) {
+	const first, last = 12000, 32000
+	for {
+		port := strconv.Itoa(first + rand.IntN(last-first))
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			return port, l.Close()
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return "", err
+		}
+	}
 }
 
 // Listening reports whether somebody listens at a TCP address of this machine.

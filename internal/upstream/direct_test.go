@@ -149,7 +149,7 @@ func TestDirect_gone(t *testing.T) {
 	for range 2 {
 		select {
 		case <-left:
-		case <-time.After(5 * time.Second):
+		case <-time.After(30 * time.Second):
 			t.Fatal("the connection is still open")
 		}
 	}

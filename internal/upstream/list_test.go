@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -199,7 +198,10 @@ func TestList_everything(t *testing.T) {
 // serve starts a Node server on a free port and waits until it listens.
 func serve(t *testing.T, node, script, transport string) string {
 	t.Helper()
-	port := freePort(t)
+	port, err := testenv.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, node, script, transport)
 	cmd.Env = append(os.Environ(), "PORT="+port)
@@ -207,7 +209,7 @@ func serve(t *testing.T, node, script, transport string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cancel(); _ = cmd.Wait() })
-	for range 100 {
+	for range 1200 {
 		if testenv.Listening("127.0.0.1:" + port) {
 			return "http://127.0.0.1:" + port
 		}
@@ -215,15 +217,4 @@ func serve(t *testing.T, node, script, transport string) string {
 	}
 	t.Fatal("the server did not start")
 	return ""
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
 }

@@ -170,7 +170,7 @@ func textOf(t testing.TB, body string) string {
 // eventually waits for something that takes a moment.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for range 200 {
+	for range 1500 {
 		if ok() {
 			return
 		}

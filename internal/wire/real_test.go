@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -106,14 +105,12 @@ func callDirect(t *testing.T, target upstream.Target, params string) string {
 func TestOldTransport(t *testing.T) {
 	node := testenv.Node(t)
 	script := testenv.NPM(t, "@modelcontextprotocol", "server-everything", "dist", "index.js")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := testenv.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := l.Addr().String()
-	l.Close()
+	addr := "127.0.0.1:" + port
 	cmd := exec.Command(node, script, "sse")
-	_, port, _ := net.SplitHostPort(addr)
 	cmd.Env = append(os.Environ(), "PORT="+port)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

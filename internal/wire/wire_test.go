@@ -171,12 +171,13 @@ func TestTokens(t *testing.T) {
 // TestCancel checks that closing a modern stream cancels upstream, over HTTP
 // and on a pipe, and that a legacy cancellation finds its call.
 func TestCancel(t *testing.T) {
-	gone := make(chan struct{})
+	asleep, gone := make(chan struct{}), make(chan struct{})
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.WriteHeader(200)
 		w.(http.Flusher).Flush()
+		close(asleep)
 		<-r.Context().Done()
 		close(gone)
 	}))
@@ -186,7 +187,11 @@ func TestCancel(t *testing.T) {
 	for _, name := range []string{"web", "pipe"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		req := g.request(ctx, name, modernCall("sleep"))
-		time.AfterFunc(1500*time.Millisecond, cancel) // by then the answer is a stream
+		go func() {
+			<-asleep
+			time.Sleep(1500 * time.Millisecond) // by then the answer is a stream
+			cancel()
+		}()
 		if res, err := g.client.Do(req); err == nil {
 			io.Copy(io.Discard, res.Body)
 			res.Body.Close()
@@ -194,7 +199,7 @@ func TestCancel(t *testing.T) {
 	}
 	select {
 	case <-gone:
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("the HTTP server was not told")
 	}
 	eventually(t, "the command hears of the cancellation", func() bool {
@@ -385,7 +390,7 @@ func TestProjects(t *testing.T) {
 func TestPipe_modern(t *testing.T) {
 	var mu sync.Mutex
 	var seen http.Header
-	gone := make(chan struct{})
+	asleep, gone := make(chan struct{}), make(chan struct{})
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		mu.Lock()
@@ -396,6 +401,7 @@ func TestPipe_modern(t *testing.T) {
 		case strings.Contains(string(body), "tools/list"):
 			io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"é","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"Depth"}}}}}}]}}`)
 		case strings.Contains(string(body), "sleep"):
+			close(asleep)
 			<-r.Context().Done()
 			close(gone)
 		default:
@@ -418,11 +424,11 @@ func TestPipe_modern(t *testing.T) {
 	}
 	mu.Unlock()
 	fmt.Fprintln(c.conn, strings.Replace(modernCall("sleep"), "c-1", "z", 1))
-	time.Sleep(100 * time.Millisecond)
+	<-asleep
 	fmt.Fprintln(c.conn, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"z"}}`)
 	select {
 	case <-gone:
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("the server was not told")
 	}
 }
