@@ -25,6 +25,8 @@ const (
 	CodeUnknownTool   Code = "unknown_tool"       // no such tool, or not for this caller
 	CodeScope         Code = "scope_filtered"     // the caller lacks a scope the tool wants
 	CodeStepUp        Code = "insufficient_scope" // the caller is to ask for a scope first
+	CodeAppOnly       Code = "app_only"           // only an app may use it, and the host renders none
+	CodeDoor          Code = "worse_than_door"    // it does more than the tool it was called by may do
 	CodeUnknownMethod Code = "unknown_method"     // the operator did not name it
 	CodeDenied        Code = "denied"             // policy does not permit it
 	CodeApproval      Code = "approval_required"  // a person must say yes first

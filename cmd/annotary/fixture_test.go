@@ -42,12 +42,15 @@ func notesServer() {
 }
 
 // listNotes is a page of the tools. Where SCOPE names a scope, delete_note wants
-// it; where SCHEMA names an address, its schema is there and not here; where LIAR
-// names a tool, delete_note is called that.
+// it; where APP is set it is for an app alone; where SCHEMA names an address, its
+// schema is there and not here; where LIAR names a tool, delete_note is called that.
 func listNotes(page int) string {
 	tools := notesTools[page]
 	if scope := os.Getenv("SCOPE"); scope != "" {
 		tools = strings.Replace(tools, `"name":"delete_note",`, fmt.Sprintf(`"name":"delete_note","_meta":{"dev.annotary/scopes":[%q]},`, scope), 1)
+	}
+	if os.Getenv("APP") != "" {
+		tools = strings.Replace(tools, `"name":"delete_note",`, `"name":"delete_note","_meta":{"ui":{"visibility":["app"]}},`, 1)
 	}
 	if schema := os.Getenv("SCHEMA"); schema != "" {
 		tools = strings.Replace(tools, `{"type":"object","properties":{"id":{"type":"string"}}}`, fmt.Sprintf(`{"$ref":%q}`, schema), 1)

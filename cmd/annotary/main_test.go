@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 		"call-tool":   callTool,
 		"call-method": callMethod,
 		"call-many":   callMany,
+		"ask-tool":    askTool,
 		"fingerprint": fingerprint,
 		"nats-store":  natsStore,
 		"call-until":  callUntil,

@@ -155,7 +155,7 @@ func newTool(def *annotary.Tool, derived derive.Claims, s *Stance, now time.Time
 	if t.Behaviour, err = behaviour(def, &res.Hints, s.Identity); err != nil {
 		return nil, err
 	}
-	t.Shown = show(def.Raw, &res.Hints)
+	t.Shown = Show(def.Raw, &res.Hints)
 	t.Scopes = s.scopes(t)
 	return t, t.prepare(operator, s)
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/annotary/annotary/internal/strict"
 )
 
-// show returns the definition as clients see it: the specification's four
+// Show returns the definition as clients see it: the specification's four
 // booleans, all of them and consistent, and who vouches for each of the eight
 // under our _meta key. Every other byte is as the server sent it.
-func show(raw []byte, h *annotary.Hints) []byte {
+func Show(raw []byte, h *annotary.Hints) []byte {
 	for n := range annotary.HintName(annotary.NumHints) {
 		if n.InSpec() {
 			raw = strict.Set(raw, []byte(h[n].Value.String()), "annotations", n.Wire())

@@ -16,7 +16,7 @@ import (
 	"github.com/annotary/annotary/internal/config"
 )
 
-var errNoServer = errors.New("name the server with --server")
+var errNoServer = errors.New("name the server with --server, or say --find")
 
 // home is the data folder: this user's one gateway lives in it. Only the user
 // may enter, so whoever reaches the socket is the user.

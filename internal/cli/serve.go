@@ -381,7 +381,14 @@ func (d *daemon) printAddresses(o *serveOptions) error {
 		for i, name := range names {
 			list[i] = map[string]string{"server": name, "url": serverURL(base, name)}
 		}
-		return printJSON(o.streams.Out, map[string]any{"servers": list})
+		out := map[string]any{"servers": list}
+		if d.gateway.Judges() {
+			out["find"] = findURL(base)
+		}
+		return printJSON(o.streams.Out, out)
+	}
+	if d.gateway.Judges() {
+		fmt.Fprintln(o.streams.Err, "the tools of all servers are found and called at", findURL(base))
 	}
 	for _, name := range names {
 		if _, err := fmt.Fprintln(o.streams.Out, serverURL(base, name)); err != nil {
@@ -392,6 +399,8 @@ func (d *daemon) printAddresses(o *serveOptions) error {
 }
 
 func serverURL(base, name string) string { return base + "/mcp/s/" + name }
+
+func findURL(base string) string { return base + "/mcp/find" }
 
 // serve answers requests until the context ends.
 func (d *daemon) serve(ctx context.Context, l net.Listener) error {

@@ -9,12 +9,14 @@ import (
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/config"
+	"github.com/annotary/annotary/internal/gateway"
 	"github.com/annotary/annotary/internal/wire"
 )
 
 type stdioOptions struct {
 	streams *Streams
 	server  string
+	find    bool
 	config  string
 	reads   bool
 	json    bool
@@ -30,18 +32,21 @@ func newStdioCmd(s *Streams) *cobra.Command {
 			"client's configuration in place of the server's own. All pipes of a user share\n" +
 			"one gateway; if none runs it is started in the background, and ends by itself\n" +
 			"when it has had nothing to do for a while. Its log is gateway.log in the data\n" +
-			"folder. Standard output carries the protocol and nothing else.",
+			"folder. Standard output carries the protocol and nothing else.\n\n" +
+			"With --find the client gets a few tools in place of all: one that finds tools of\n" +
+			"every server, and three that call what was found.",
 		Example: "  annotary stdio --server notes\n" +
-			"  annotary stdio --server notes --read-only",
+			"  annotary stdio --find --read-only",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.server == "" {
+			if (o.server == "") == !o.find {
 				return usageError(cmd, errNoServer)
 			}
 			return runStdio(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().StringVar(&o.server, "server", "", "name of the server in the configuration")
+	cmd.Flags().BoolVar(&o.find, "find", false, "find and call the tools of all servers")
 	cmd.Flags().StringVar(&o.config, "config", "", "annotary.yaml, or a client's file with mcpServers\n(default: annotary.yaml here or in your configuration folder)")
 	cmd.Flags().BoolVar(&o.reads, "read-only", false, "let nothing pass but calls that somebody you rely on\nvouches only read")
 	cmd.Flags().BoolVar(&o.json, "json", false, "accepted; the protocol is JSON already")
@@ -53,7 +58,9 @@ func runStdio(ctx context.Context, o *stdioOptions) error {
 	if err != nil {
 		return err
 	}
-	if s, ok := cfg.Servers[o.server]; !ok || s.Disabled {
+	if o.find {
+		o.server = gateway.Find
+	} else if s, ok := cfg.Servers[o.server]; !ok || s.Disabled {
 		return annotary.E(annotary.CodeConfig, "the configuration has no server "+o.server, nil).
 			WithHint("its servers are listed by 'annotary serve --config " + path + "'")
 	}

@@ -38,9 +38,10 @@ type Call struct {
 	Session   *Session    // of the legacy era; nil for a call that stands alone
 	ReadOnly  bool        // it came in where only reads are served
 
-	matter  *matter // while it is before a judge
-	asked   bool    // a person was asked about it within the client
-	refused error   // why what that person said does not count
+	matter  *matter         // while it is before a judge
+	asked   bool            // a person was asked about it within the client
+	refused error           // why what that person said does not count
+	door    *annotary.Class // the worst it may do; nil if it was not dispatched
 }
 
 // A Gateway takes calls from clients to servers.
@@ -49,6 +50,8 @@ type Gateway struct {
 	servers atomic.Pointer[map[string]*upstream.Server]
 	// Judge decides about calls. Without one, everything passes.
 	judge atomic.Pointer[Judge]
+
+	branches branches // sessions of dispatched calls
 
 	mu      sync.Mutex // one reload at a time
 	leaving sync.WaitGroup
@@ -71,6 +74,9 @@ func byName(servers []*upstream.Server) *map[string]*upstream.Server {
 
 // Call takes one message through the line. The answer must be closed.
 func (g *Gateway) Call(ctx context.Context, call *Call) (*upstream.Answer, error) {
+	if call.Server == Find {
+		return g.find(ctx, call)
+	}
 	server, err := g.resolve(call.Server)
 	if err != nil {
 		return nil, err
@@ -184,6 +190,9 @@ func (g *Gateway) forward(ctx context.Context, s *upstream.Server, call *Call) (
 
 // Listen opens the stream of what belongs to no call of a session.
 func (g *Gateway) Listen(ctx context.Context, session *Session, lastEvent string) (*upstream.Answer, error) {
+	if session.Server == Find { // it says nothing unasked
+		return &upstream.Answer{Status: http.StatusMethodNotAllowed}, nil
+	}
 	server, err := g.resolve(session.Server)
 	if err != nil {
 		return nil, err
@@ -202,7 +211,12 @@ func (g *Gateway) Listen(ctx context.Context, session *Session, lastEvent string
 }
 
 // End ends a session and says how its server took it, as an HTTP status.
-func (g *Gateway) End(ctx context.Context, session *Session) int { return session.end(ctx) }
+func (g *Gateway) End(ctx context.Context, session *Session) int {
+	if session.Server == Find {
+		g.branches.end(session.ID)
+	}
+	return session.end(ctx)
+}
 
 // Replace puts other servers in service. Those that are in both sets go on;
 // the others finish their calls and end.

@@ -84,16 +84,16 @@ func (j *Judge) visible(ctx context.Context, s *upstream.Server, call *Call) []a
 	return j.entriesFor(call, tools)
 }
 
-// entriesFor are those of the tools that the caller's model may know of.
+// entriesFor are those of the tools that are offered to the caller's model.
 func (j *Judge) entriesFor(call *Call, tools []*catalog.Tool) []annotary.Entry {
-	who := j.subject(&call.Principal)
-	var seen []annotary.Entry
+	subject := j.subject(&call.Principal)
+	var offered []annotary.Entry
 	for _, t := range tools {
-		if t.ModelVisible && j.offers(call, who, t) {
-			seen = append(seen, t.Entry)
+		if t.ModelVisible && j.offers(call, subject, t) {
+			offered = append(offered, t.Entry)
 		}
 	}
-	return seen
+	return offered
 }
 
 // safetyDefinition is our prompt as prompts/list shows it.

@@ -58,6 +58,7 @@ type Judge struct {
 
 	mu      sync.Mutex
 	shelves map[string]*shelf
+	library library
 	writing sync.WaitGroup
 }
 
@@ -122,7 +123,7 @@ func (m *matter) resolve(ctx context.Context) error {
 	if tool == nil {
 		m.entry.Tool = recorded(name)
 	}
-	if m.see = m.judge.see(&m.call.Principal, m.who, tool); m.judge.hides(m.see, m.began) {
+	if m.see = m.judge.seeThrough(m.call, m.who, tool); m.judge.hides(m.see, m.began) {
 		m.refuse(annotary.CodeUnknownTool, m.see)
 		m.fault = &rpc.Fault{Code: rpc.CodeInvalidParams, Message: "unknown tool: " + recorded(name), Data: reasonData(m.told)}
 	} else if missing := lacking(&m.call.Principal, tool.Scopes); missing != "" {
@@ -152,6 +153,7 @@ func (m *matter) about(tool *catalog.Tool) {
 	m.tool, m.hints = tool, tool.Hints
 	if m.told == "" {
 		m.hints, m.target, m.narrowed = tool.For(m.call.Message.Arguments())
+		m.passDoor()
 	}
 	m.entry.SetTool(&tool.Tool, &m.hints)
 	m.entry.Definition = tool.Digest.String()

@@ -7,9 +7,11 @@ import (
 	"strconv"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/catalog"
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/internal/upstream"
+	"github.com/annotary/annotary/policy"
 )
 
 // maxTTL is how long, in milliseconds, a client may keep a list: hints change
@@ -68,11 +70,11 @@ func (j *Judge) showList(call *Call, answer []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	apps, who := call.rendersApps(), j.subject(&call.Principal)
+	who := j.subject(&call.Principal)
 	shown := []byte{'['}
 	for _, d := range defs {
 		t := known.Tool(d.Name)
-		if t == nil || (!t.ModelVisible && !apps) || !j.offers(call, who, t) {
+		if t == nil || !j.offers(call, who, t) {
 			continue
 		}
 		if len(shown) > 1 {
@@ -103,6 +105,18 @@ func private(era upstream.Era, answer []byte) []byte {
 
 // extensionUI is what a host declares that renders MCP Apps.
 const extensionUI = "io.modelcontextprotocol/ui"
+
+// seeThrough says whether the caller may know of the tool by this call: what
+// belongs to an app is there for hosts that render apps, and for nobody who
+// searches.
+func (j *Judge) seeThrough(call *Call, who *policy.Subject, t *catalog.Tool) annotary.Decision {
+	d := j.see(&call.Principal, who, t)
+	if d.Effect == annotary.Allow && !t.ModelVisible && (call.Server == Find || call.door != nil || !call.rendersApps()) {
+		d = refusing(annotary.CodeAppOnly, "only the app of its server may use it")
+		d.Reasons[0].Hint = "use a host that renders apps (" + extensionUI + ")"
+	}
+	return d
+}
 
 // rendersApps reports whether the caller's host declared that it renders apps.
 func (c *Call) rendersApps() bool {

@@ -44,7 +44,7 @@ func (j *Judge) readOnly(c *Call) bool { return j.ReadOnly || c.ReadOnly }
 func (j *Judge) observing(now time.Time) bool { return j.Policies != nil && now.Before(j.Observe) }
 
 // unobserved are the reasons that hide a tool without a policy.
-var unobserved = []annotary.Code{annotary.CodeUnknownTool, annotary.CodeScope, annotary.CodeProfile}
+var unobserved = []annotary.Code{annotary.CodeUnknownTool, annotary.CodeScope, annotary.CodeProfile, annotary.CodeAppOnly}
 
 // hides reports whether a tool is not to be known to the caller now. While
 // policies are only observed they hide nothing; what does not exist, and what the
@@ -74,5 +74,5 @@ func (m *matter) observe() {
 // served, what can never be called is left out; who calls it all the same is
 // told why, since the caller may know of it.
 func (j *Judge) offers(c *Call, who *policy.Subject, t *catalog.Tool) bool {
-	return !j.hides(j.see(&c.Principal, who, t), j.now()) && (!j.readOnly(c) || t.MayRead())
+	return !j.hides(j.seeThrough(c, who, t), j.now()) && (!j.readOnly(c) || t.MayRead())
 }

@@ -46,6 +46,7 @@ var sentences = map[annotary.Code]string{
 	annotary.CodeStore:     "This call did not happen.",
 	annotary.CodeKilled:    "The operator stopped this. Do not try again, nor in another way; tell the user.",
 	annotary.CodeReadOnly:  "Only calls that are known to change nothing are served here, and this one is not. Do not try it in another way; tell the user.",
+	annotary.CodeDoor:      "This call did not happen.",
 }
 
 const againFromStart = "This call did not happen. Call again from the start, without the state."
@@ -62,6 +63,8 @@ func (m *matter) refusal() *upstream.Answer {
 		return &upstream.Answer{Status: http.StatusBadRequest, Body: fault.Answer(nil)}
 	case m.wants != nil:
 		return &upstream.Answer{Status: http.StatusForbidden, Body: m.fault.Answer(msg.ID()), Scopes: m.wants}
+	case m.call.door != nil && m.told == annotary.CodeUnknownTool:
+		return unknownTarget(m.call)
 	case m.fault != nil:
 		return &upstream.Answer{Status: http.StatusOK, Body: m.fault.Answer(msg.ID())}
 	}

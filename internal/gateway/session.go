@@ -25,7 +25,7 @@ type Session struct {
 	Server    string
 	Dir       string
 
-	mute bool // nobody could answer a question of the server
+	mute bool // it is ours: the handshake is, and nobody could answer a question
 
 	mu        sync.Mutex
 	server    *upstream.Server
@@ -72,10 +72,12 @@ func (s *Session) on(ctx context.Context, server *upstream.Server) (upstream.Leg
 	old := s.leg
 	s.server = server
 	s.leg = server.Leg(upstream.Who{Principal: Owner(&s.Principal), Dir: s.Dir, Session: s.ID}, s.Era)
-	if old == nil {
+	switch {
+	case old != nil:
+		go leave(old)
+	case !s.mute: // the client's own handshake follows
 		return s.leg, nil
 	}
-	go leave(old)
 	if err := s.greet(ctx); err != nil {
 		s.server = nil // the next call tries again
 		return nil, err

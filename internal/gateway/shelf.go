@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/annotary/annotary"
@@ -20,6 +21,9 @@ type shelf struct {
 	server *catalog.Server
 	asked  time.Time // when the server was last asked
 	whole  bool      // it told all its tools; a list on its way to a client is one page
+
+	known  atomic.Pointer[catalog.Server] // server, for who must not wait
+	asking atomic.Bool                    // somebody asks it for the library's sake
 }
 
 // askAgain is how long a server is not asked again for a tool that it did not
@@ -71,6 +75,7 @@ func (s *shelf) learn(server string, tools []annotary.Tool, stance catalog.Stanc
 	made, err := catalog.New(server, all, stance, time.Now())
 	if err == nil {
 		s.server = made
+		s.known.Store(made)
 	}
 	return made, err
 }
@@ -115,6 +120,7 @@ func (s *shelf) ask(ctx context.Context, server *upstream.Server, stance catalog
 	if err != nil {
 		return nil, err
 	}
+	server.Learn(&listing)
 	s.whole = true
 	if s.lacks(listing.Tools) { // what the server no longer has is not there
 		s.defs, s.order, s.server = map[string]annotary.Tool{}, nil, nil

@@ -73,6 +73,24 @@ func headerValue(raw []byte) (string, bool) {
 	}
 }
 
+// Learn takes in what a listing of the server told: which era it speaks, and
+// which arguments of its tools are repeated in headers.
+func (s *Server) Learn(l *Listing) {
+	for _, page := range l.Pages {
+		s.params.learn(page)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.era = l.Era
+}
+
+// Era returns which era the server speaks, where that is known.
+func (s *Server) Era() Era {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.era
+}
+
 // learn reads the tools of a tools/list result.
 func (p *paramHeaders) learn(result []byte) {
 	found := map[string]toolParams{}

@@ -82,7 +82,7 @@ type Server struct {
 	params    paramHeaders
 
 	mu        sync.Mutex
-	era       Era // of a command, once probed
+	era       Era // once it was probed or listed
 	instances map[key]*instance
 	inUse     int
 	ended     chan struct{}

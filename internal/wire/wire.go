@@ -126,9 +126,11 @@ func (h *Handler) Server() *http.Server {
 // Close ends all sessions.
 func (h *Handler) Close() { h.sessions.Close() }
 
-// A server is at prefix + name; with the suffix only reads are served.
+// A server is at prefix + name, the gateway's own endpoint at findPath; with the
+// suffix only reads are served.
 const (
 	prefix         = "/mcp/s/"
+	findPath       = "/mcp/find"
 	readOnlySuffix = "/readonly"
 )
 
@@ -146,9 +148,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.decide(w, r)
 		return
 	}
-	path, ok := strings.CutPrefix(r.URL.Path, prefix)
-	server, reads := strings.CutSuffix(path, readOnlySuffix)
-	if !ok || server == "" || strings.Contains(server, "/") {
+	path, reads := strings.CutSuffix(r.URL.Path, readOnlySuffix)
+	server, ok := strings.CutPrefix(path, prefix)
+	if path == findPath {
+		server = gateway.Find
+	} else if !ok || server == "" || strings.Contains(server, "/") {
 		http.NotFound(w, r)
 		return
 	}
