@@ -17,8 +17,10 @@ import (
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/gateway"
+	"github.com/annotary/annotary/internal/identity"
 	"github.com/annotary/annotary/internal/notary"
 	"github.com/annotary/annotary/internal/strict"
+	"github.com/annotary/annotary/policy"
 )
 
 // maxBody bounds what a request may carry.
@@ -59,37 +61,46 @@ type server struct{ Options }
 // A route is one thing that can be asked.
 type route struct {
 	method, path string
-	query        []string // the parameters it takes; others are refused
+	role         policy.Role // that it wants of operators of other machines
+	query        []string    // the parameters it takes; others are refused
 	answer       func(*server, http.ResponseWriter, *http.Request) error
 }
 
 var routes = []route{
-	{"GET", "/v1/status", nil, (*server).status},
-	{"GET", "/v1/tools", append([]string{"server"}, callerParams...), (*server).tools},
-	{"POST", "/v1/why", nil, (*server).why},
-	{"GET", "/v1/audit", filterParams, (*server).audit},
-	{"GET", "/v1/audit/checkpoint", nil, (*server).checkpoint},
-	{"GET", "/v1/audit/leaves", []string{"size"}, (*server).leaves},
-	{"GET", "/v1/audit/proof", []string{"index"}, (*server).proof},
-	{"POST", "/v1/reload", nil, (*server).reload},
-	{"GET", "/v1/kill", nil, (*server).kills},
-	{"POST", "/v1/kill", nil, (*server).kill},
-	{"POST", "/v1/kill/lift", nil, (*server).lift},
-	{"GET", "/v1/approvals", []string{"all"}, (*server).approvals},
-	{"GET", "/v1/approvals/watch", nil, (*server).watchApprovals},
-	{"GET", "/v1/approvals/{id}", nil, (*server).approval},
-	{"POST", "/v1/approvals/{id}/answer", nil, (*server).answerApproval},
-	{"GET", "/v1/grants", []string{"all"}, (*server).grants},
-	{"POST", "/v1/grants/{id}/revoke", nil, (*server).revokeGrant},
+	{"GET", "/v1/status", policy.Operate, nil, (*server).status},
+	{"GET", "/v1/tools", policy.Operate, append([]string{"server"}, callerParams...), (*server).tools},
+	{"POST", "/v1/why", policy.Operate, nil, (*server).why},
+	{"GET", "/v1/audit", policy.Audit, filterParams, (*server).audit},
+	{"GET", "/v1/audit/checkpoint", policy.Audit, nil, (*server).checkpoint},
+	{"GET", "/v1/audit/leaves", policy.Audit, []string{"size"}, (*server).leaves},
+	{"GET", "/v1/audit/proof", policy.Audit, []string{"index"}, (*server).proof},
+	{"POST", "/v1/reload", policy.Operate, nil, (*server).reload},
+	{"GET", "/v1/kill", policy.Operate, nil, (*server).kills},
+	{"POST", "/v1/kill", policy.Operate, nil, (*server).kill},
+	{"POST", "/v1/kill/lift", policy.Operate, nil, (*server).lift},
+	{"GET", "/v1/approvals", approve, []string{"all"}, (*server).approvals},
+	{"GET", "/v1/approvals/watch", approve, nil, (*server).watchApprovals},
+	{"GET", "/v1/approvals/{id}", approve, nil, (*server).approval},
+	{"POST", "/v1/approvals/{id}/answer", approve, nil, (*server).answerApproval},
+	{"GET", "/v1/grants", policy.Operate, []string{"all"}, (*server).grants},
+	{"POST", "/v1/grants/{id}/revoke", policy.Operate, nil, (*server).revokeGrant},
 }
 
 // Handler answers the operator.
 func Handler(o Options) http.Handler {
+	return handler(o, func(r *http.Request, _ policy.Role) (*http.Request, error) { return r, nil })
+}
+
+// handler answers whom admit lets in, and as whom.
+func handler(o Options, admit func(*http.Request, policy.Role) (*http.Request, error)) http.Handler {
 	s := &server{o}
 	mux := http.NewServeMux()
 	for _, r := range routes {
 		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) {
-			err := r.check(req)
+			req, err := admit(req, r.role)
+			if err == nil {
+				err = r.check(req)
+			}
 			if err == nil {
 				err = r.answer(s, w, req)
 			}
@@ -141,6 +152,10 @@ type Failure struct {
 }
 
 func writeError(w http.ResponseWriter, err error) {
+	if c, ok := errors.AsType[*identity.Challenge](err); ok {
+		challenged(w, c)
+		return
+	}
 	f := Failure{Code: annotary.CodeOf(err), Message: err.Error()}
 	if e, ok := errors.AsType[*annotary.Error](err); ok {
 		f.Hint = e.Hint
@@ -152,7 +167,7 @@ func statusOf(c annotary.Code) int {
 	switch c {
 	case annotary.CodeInvalid, annotary.CodeScopeTooWide:
 		return http.StatusBadRequest
-	case annotary.CodeNotApprover:
+	case annotary.CodeNotApprover, annotary.CodeDenied:
 		return http.StatusForbidden
 	case gateway.CodeUnknownServer, annotary.CodeUnknownApproval, annotary.CodeUnknownTool:
 		return http.StatusNotFound

@@ -89,9 +89,11 @@ func (s *server) approvals(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := make([]Approval, len(list))
-	for i, a := range list {
-		out[i] = approvalOf(a)
+	out := []Approval{}
+	for _, a := range list {
+		if s.shows(r, a) {
+			out = append(out, approvalOf(a))
+		}
 	}
 	return writeJSON(w, http.StatusOK, map[string][]Approval{"approvals": out})
 }
@@ -104,6 +106,9 @@ func (s *server) approval(w http.ResponseWriter, r *http.Request) error {
 	a, err := desk.Get(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
+	}
+	if !s.shows(r, a) {
+		return annotary.E(annotary.CodeNotApprover, "this question is neither yours nor yours to answer", nil)
 	}
 	return writeJSON(w, http.StatusOK, approvalOf(a))
 }
@@ -121,7 +126,7 @@ func (s *server) watchApprovals(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	_ = desk.Watch(ctx, sync.OnceFunc(func() { old = false; _ = rc.Flush() }), func(a *approval.Approval) {
-		if old && a.At(time.Now()) != approval.Open {
+		if old && a.At(time.Now()) != approval.Open || !s.shows(r, a) {
 			return
 		}
 		if enc.Encode(approvalOf(a)) != nil || rc.Flush() != nil {

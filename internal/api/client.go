@@ -3,11 +3,13 @@ package api
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	"net"
 	"net/http"
+	"strings"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/audit"
@@ -16,7 +18,16 @@ import (
 // A Client asks a running gateway.
 type Client struct {
 	http  http.Client
+	base  string // the URL of a gateway of another machine; empty for the one here
 	token func() (string, error)
+}
+
+// NewRemoteClient makes a client of the gateway whose operator's channel has this
+// URL. It follows no redirect: the token is for this gateway.
+func NewRemoteClient(url, token string) *Client {
+	c := &Client{base: strings.TrimSuffix(url, "/"), token: func() (string, error) { return token, nil }}
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return c
 }
 
 // NewClient makes a client that reaches the gateway by dial and shows it the token.
@@ -87,15 +98,21 @@ func (c *Client) do(ctx context.Context, method, path string, body any) (*http.R
 				WithHint("arguments are a JSON object")
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://gateway"+path, bytes.NewReader(raw))
+	req, err := http.NewRequestWithContext(ctx, method, cmp.Or(c.base, "http://gateway")+path, bytes.NewReader(raw))
 	if err != nil {
 		return nil, err
 	}
 	token, err := c.token()
 	var res *http.Response
 	if err == nil {
-		req.Header.Set("Authorization", "Bearer "+token)
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
 		res, err = c.http.Do(req)
+	}
+	if err != nil && c.base != "" {
+		return nil, annotary.E(annotary.CodeConnect, "no gateway answers at "+c.base, err).
+			WithHint("the address is that of operator.listen, and not of the MCP clients")
 	}
 	if err != nil {
 		return nil, annotary.E(annotary.CodeConnect, "no gateway is running here", err).

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/gateway"
 )
 
@@ -74,11 +73,6 @@ func (s *server) kills(w http.ResponseWriter, _ *http.Request) error {
 		out[i] = Killed{Kill{Target{k.Server, k.Tool, k.User, k.All}, k.Note}, k.By, k.Since}
 	}
 	return writeJSON(w, http.StatusOK, map[string][]Killed{"kills": out})
-}
-
-// operator is who asks. Whoever may open the socket is the local user.
-func operator(*http.Request) *annotary.Principal {
-	return &annotary.Principal{Tenant: annotary.DefaultTenant, Subject: annotary.LocalSubject}
 }
 
 // Kill stops calls on the gateway, and returns what could not be checked.

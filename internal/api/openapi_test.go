@@ -34,17 +34,18 @@ func openAPI(t testing.TB) map[string]any {
 	return out
 }
 
-// TestOpenAPI_routes: the document names what the table has, parameter by
-// parameter, and nothing else.
+// TestOpenAPI_routes: the document names what the table has, with the role it
+// wants, parameter by parameter, and nothing else.
 func TestOpenAPI_routes(t *testing.T) {
 	type line struct {
-		Route string
-		Query []string
+		Route, Role string
+		Query       []string
 	}
 	var documented, served []line
 	for path, methods := range openAPI(t)["paths"].(map[string]any) {
 		for method, op := range methods.(map[string]any) {
 			l := line{Route: strings.ToUpper(method) + " " + path}
+			l.Role, _ = op.(map[string]any)["x-role"].(string)
 			params, _ := op.(map[string]any)["parameters"].([]any)
 			for _, p := range params {
 				if p.(map[string]any)["in"] == "path" {
@@ -57,7 +58,7 @@ func TestOpenAPI_routes(t *testing.T) {
 		}
 	}
 	for _, r := range routes {
-		l := line{r.method + " " + r.path, slices.Clone(r.query)}
+		l := line{r.method + " " + r.path, string(r.role), slices.Clone(r.query)}
 		slices.Sort(l.Query)
 		served = append(served, l)
 	}

@@ -94,6 +94,9 @@ func ReasonsOf(d []annotary.Reason) []Reason {
 	return out
 }
 
+// Why returns the reasons for which a person is asked, as policies know them.
+func (a *Approval) Why() []annotary.Reason { return decisionReasons(a.Reasons) }
+
 // decisionReasons returns the reasons as policies know them.
 func decisionReasons(rs []Reason) []annotary.Reason {
 	out := make([]annotary.Reason, len(rs))

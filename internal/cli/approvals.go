@@ -49,7 +49,7 @@ func newApprovalsListCmd(s *Streams) *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runApprovalsList(cmd.Context(), o) },
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	cmd.Flags().BoolVar(&o.all, "all", false, "also what was answered or expired in the last 30 days")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
@@ -92,7 +92,7 @@ func newApprovalsShowCmd(s *Streams) *cobra.Command {
 			return runApprovalsShow(cmd.Context(), o)
 		},
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
 }
@@ -140,7 +140,7 @@ func newApprovalsWatchCmd(s *Streams) *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runApprovalsWatch(cmd.Context(), o) },
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print each as JSON on a line")
 	return cmd
 }

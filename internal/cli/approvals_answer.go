@@ -58,7 +58,7 @@ func newApprovalsApproveCmd(s *Streams) *cobra.Command {
 			return runApprovalsApprove(cmd.Context(), o)
 		},
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	f := cmd.Flags()
 	f.BoolVar(&o.once, "once", false, "for this call, one time")
 	f.DurationVar(&o.lasts, "for", 0, "for these arguments, this long (8h)")
@@ -210,7 +210,7 @@ func newApprovalsDenyCmd(s *Streams) *cobra.Command {
 			return runApprovalsDeny(cmd.Context(), o)
 		},
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	cmd.Flags().StringVar(&o.note, "note", "", "why; the caller reads it")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd

@@ -48,7 +48,7 @@ func newAuditCmd(s *Streams) *cobra.Command {
 
 // auditFlags adds the flags that say which entries are meant.
 func auditFlags(cmd *cobra.Command, o *auditOptions) {
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	f := cmd.Flags()
 	f.StringVar(&o.filter.Server, "server", "", "only calls to this server; * stands for anything")
 	f.StringVar(&o.filter.Tool, "tool", "", "only calls of this tool; * stands for anything")

@@ -46,7 +46,7 @@ func newAuditProveCmd(s *Streams) *cobra.Command {
 			return runAuditProve(cmd.Context(), o)
 		},
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	keyFlag(cmd, &o.keys)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd

@@ -49,7 +49,7 @@ func newAuditVerifyCmd(s *Streams) *cobra.Command {
 			return runAuditVerify(cmd.Context(), o)
 		},
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	keyFlag(cmd, &o.keys)
 	cmd.Flags().StringArrayVar(&o.known, "known", nil, "a file of checkpoints that you kept; may be repeated")
 	cmd.Flags().StringVar(&o.checkpoints, "checkpoints", "", "a file of checkpoints in place of those beside the\nexport")

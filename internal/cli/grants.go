@@ -45,7 +45,7 @@ func newGrantsListCmd(s *Streams) *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runGrantsList(cmd.Context(), o) },
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	cmd.Flags().BoolVar(&o.all, "all", false, "also those that have ended")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
@@ -120,7 +120,7 @@ func newGrantsRevokeCmd(s *Streams) *cobra.Command {
 			return runGrantsRevoke(cmd.Context(), o)
 		},
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
 }

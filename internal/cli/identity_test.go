@@ -95,13 +95,20 @@ func (n *notes) sawSecret(secrets ...string) bool {
 // the address it prints for its one server.
 func serve(t *testing.T, configuration string) string {
 	t.Helper()
+	said := &record{}
+	return serveInto(t, said, configuration)
+}
+
+// serveInto does the same and keeps what it says.
+func serveInto(t *testing.T, said *record, configuration string) string {
+	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "annotary.yaml")
 	if err := os.WriteFile(path, []byte(configuration+"\ndata: "+filepath.Join(dir, "data")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	said, ended := &record{}, make(chan int, 1)
+	ended := make(chan int, 1)
 	go func() {
 		ended <- cli.Run(ctx, &cli.Streams{In: strings.NewReader(""), Out: said, Err: said}, []string{"serve", "--config", path})
 	}()
@@ -273,25 +280,69 @@ servers: {notes: {url: %q}}
 		name, token string
 		status      int
 	}{{"theirs", theirs, http.StatusUnauthorized}, {"ours", ours, http.StatusOK}} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, endpoint, strings.NewReader(hello))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "application/json, text/event-stream")
-		req.Header.Set("Authorization", "Bearer "+tc.token)
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
-		if res.StatusCode != tc.status {
-			t.Errorf("%s: %s, want %d", tc.name, res.Status, tc.status)
+		if status := statusOf(t, http.MethodPost, endpoint, tc.token); status != tc.status {
+			t.Errorf("%s: %d, want %d", tc.name, status, tc.status)
 		}
 	}
 	if up.sawSecret("Bearer", ours, theirs) {
 		t.Error("the server saw a client's token")
 	}
+}
+
+// TestOperatorTokens: a token for the operator's channel opens that and not MCP,
+// and the other way round; and only to who has the role.
+func TestOperatorTokens(t *testing.T) {
+	issuer, up, said := testenv.NewIssuer(t), newNotes(t), &record{}
+	policies := filepath.Join(t.TempDir(), "roles.cedar")
+	if err := os.WriteFile(policies, []byte(`permit(principal in Group::"writers", action == Action::"operate", resource);`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	endpoint := serveInto(t, said, fmt.Sprintf(`
+listen: 127.0.0.1:0
+operator: {listen: 127.0.0.1:0}
+preset: careful
+policies: [%q]
+identity: {issuers: {%q: {}}}
+servers: {notes: {url: %q}}
+`, policies, issuer.URL, up.URL))
+	_, channel, _ := strings.Cut(said.String(), "url=")
+	channel = strings.Fields(channel)[0]
+	forMCP, forOperators := issuer.RobotToken(endpoint, "notes:read"), issuer.RobotToken(channel+"/v1", "notes:read")
+	for _, tc := range []struct {
+		name, method, url, token string
+		status                   int
+	}{
+		{"the channel with its token", http.MethodGet, channel + "/v1/status", forOperators, http.StatusOK},
+		{"another role", http.MethodGet, channel + "/v1/audit", forOperators, http.StatusForbidden},
+		{"the channel with another", http.MethodGet, channel + "/v1/status", forMCP, http.StatusUnauthorized},
+		{"MCP with its token", http.MethodPost, endpoint, forMCP, http.StatusOK},
+		{"MCP with another", http.MethodPost, endpoint, forOperators, http.StatusUnauthorized},
+		{"metadata", http.MethodGet, channel + "/.well-known/oauth-protected-resource/v1", "", http.StatusOK},
+	} {
+		if status := statusOf(t, tc.method, tc.url, tc.token); status != tc.status {
+			t.Errorf("%s: %d, want %d", tc.name, status, tc.status)
+		}
+	}
+}
+
+// statusOf greets with a token and says how that was taken.
+func statusOf(t *testing.T, method, url, token string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(hello))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	return res.StatusCode
 }
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`

@@ -56,7 +56,7 @@ func newKillCmd(s *Streams) *cobra.Command {
 			return runKill(cmd.Context(), o)
 		},
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	cmd.Flags().StringVar(&o.kill.User, "user", "", "stop the calls of this user")
 	cmd.Flags().BoolVar(&o.kill.All, "all", false, "stop every call")
 	cmd.Flags().StringVar(&o.kill.Note, "note", "", "why; callers read it")

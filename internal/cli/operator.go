@@ -2,6 +2,8 @@ package cli
 
 import (
 	"net"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,9 +16,24 @@ func configFlag(cmd *cobra.Command, path *string) {
 	cmd.Flags().StringVar(path, "config", "", "the configuration the gateway runs with\n(default: annotary.yaml here or in your configuration folder)")
 }
 
-// operatorOf reaches the gateway that runs with this configuration.
-func operatorOf(path string) (*api.Client, error) {
-	_, cfg, err := loadBy(config.LoadData, path)
+// gatewayFlags say which gateway is meant: the one of a configuration here, or
+// one of another machine by its URL. Both end in where.
+func gatewayFlags(cmd *cobra.Command, where *string) {
+	configFlag(cmd, where)
+	cmd.Flags().StringVar(where, "gateway", "", "the URL of a gateway's operator channel (or "+envGateway+");\nthe token is in "+envToken)
+	cmd.MarkFlagsMutuallyExclusive("config", "gateway")
+}
+
+// operatorOf reaches a gateway: that of a URL, or the one that runs here with
+// this configuration.
+func operatorOf(where string) (*api.Client, error) {
+	if where == "" {
+		where = os.Getenv(envGateway)
+	}
+	if strings.HasPrefix(where, "http://") || strings.HasPrefix(where, "https://") {
+		return remoteOperator(where)
+	}
+	_, cfg, err := loadBy(config.LoadData, where)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/annotary/annotary/internal/config"
 	"github.com/annotary/annotary/internal/confine"
 	"github.com/annotary/annotary/internal/gateway"
+	"github.com/annotary/annotary/internal/identity"
 	"github.com/annotary/annotary/internal/notary"
 	"github.com/annotary/annotary/internal/wire"
 )
@@ -84,6 +86,9 @@ func runServe(ctx context.Context, o *serveOptions) error {
 	l, err := d.listen(address)
 	if err != nil {
 		return err
+	}
+	if err := d.serveFleet(ctx); err != nil {
+		return errors.Join(err, l.Close())
 	}
 	if err := d.printAddresses(o); err != nil {
 		return err
@@ -254,6 +259,9 @@ type daemon struct {
 	mu  sync.Mutex
 	cfg *config.Config
 	at  net.Addr // where MCP clients are served; nil if nowhere
+
+	operatorAt net.Addr // where operators of other machines are; nil if nowhere
+	operators  atomic.Pointer[identity.Identity]
 }
 
 func newDaemon(path string, reads bool, log *slog.Logger) (*daemon, error) {
@@ -313,6 +321,9 @@ func (d *daemon) reload() error {
 	d.gateway.Use(judge)
 	d.gateway.Replace(servers...)
 	d.handler.Trust(identityOf(next, d.at))
+	if d.operatorAt != nil {
+		d.operators.Store(operatorIdentity(next, d.operatorAt.String()))
+	}
 	d.cfg = next
 	return nil
 }

@@ -49,7 +49,7 @@ func newWhyCmd(s *Streams) *cobra.Command {
 			return runWhy(cmd.Context(), o)
 		},
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	cmd.Flags().StringVar(&o.ask.As.Subject, "as", "", "who calls (default: the local user)")
 	cmd.Flags().StringSliceVar(&o.ask.As.Groups, "group", nil, "a group the caller is in; may be repeated")
 	cmd.Flags().StringSliceVar(&o.ask.As.Scopes, "scope", nil, "a scope the caller has; may be repeated")

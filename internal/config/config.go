@@ -50,6 +50,9 @@ type Config struct {
 	// out, everybody who reaches the gateway is the local user, and it listens
 	// on loopback addresses only.
 	Identity Identity `yaml:"identity"`
+	// Operator is where operators of other machines look at the gateway and
+	// change it. On this machine commands need none of it.
+	Operator Operator `yaml:"operator"`
 	// Scopes are what callers must have, by server, or by SERVER/TOOL, in which
 	// * stands for anything. They matter only where calls are judged.
 	Scopes map[string][]string `yaml:"scopes"`

@@ -96,6 +96,17 @@ type TLS struct {
 	ClientCA Text `yaml:"client_ca"`
 }
 
+// Operator is the operator's channel for other machines: who comes proves who
+// they are as callers do, and needs the roles that a policy gives them.
+type Operator struct {
+	// Listen is the address of the channel. It is never that of MCP clients.
+	Listen string `yaml:"listen"`
+	// PublicURL is the URL by which operators reach it, without a path. Access
+	// tokens must be meant for it with /v1 after it. If empty, the address it
+	// listens on.
+	PublicURL string `yaml:"public_url"`
+}
+
 // MissingScope is what becomes of a tool for whose scopes the caller lacks one.
 type MissingScope string
 
@@ -136,6 +147,7 @@ func (c *Config) BaseURL(written, listen string) string {
 func (d *decoder) checkIdentity(c *Config, root *yaml.Node) {
 	d.checkPublic(c, root, "public_url", c.PublicURL, c.Listen)
 	d.checkTLS(c, root)
+	d.checkOperator(c, root)
 	id := &c.Identity
 	for address, i := range id.Issuers {
 		path := []string{"identity", "issuers", address}
@@ -172,6 +184,28 @@ func (d *decoder) checkPublic(c *Config, root *yaml.Node, key, written, listen s
 	if err != nil || identity.Safe(written) != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		d.at(root, path, "write https:// and a host, without a path", "%s cannot be %q", key, written)
 	}
+}
+
+func (d *decoder) checkOperator(c *Config, root *yaml.Node) {
+	path := []string{"operator", "listen"}
+	if c.Operator.Listen == "" {
+		if c.Operator.PublicURL != "" {
+			d.at(root, []string{"operator", "public_url"}, "add operator.listen", "operator.public_url means something only with an address to listen on")
+		}
+		return
+	}
+	if _, port, err := net.SplitHostPort(c.Operator.Listen); err != nil || !isPort(port) {
+		d.at(root, path, "write an address and a port, like 127.0.0.1:7338", "operator.listen is not an address: %q", c.Operator.Listen)
+	} else if port != "0" && c.Operator.Listen == c.Listen {
+		d.at(root, path, "choose another port", "MCP clients are served on %s", c.Listen)
+	}
+	if !c.Identity.Asks() {
+		d.at(root, path, "write identity", "nothing says how operators prove who they are")
+	}
+	if !c.Judged() {
+		d.at(root, path, "write 'preset: careful'", "nothing says who has which role over the gateway")
+	}
+	d.checkPublic(c, root, "operator.public_url", c.Operator.PublicURL, c.Operator.Listen)
 }
 
 func (d *decoder) checkTLS(c *Config, root *yaml.Node) {

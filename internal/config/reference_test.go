@@ -80,6 +80,7 @@ func reference(t *testing.T) string {
 		{"`identity.keys.NAME`", APIKey{}},
 		{"`identity.certificates`", Certificates{}},
 		{"`tls`", TLS{}},
+		{"`operator`", Operator{}},
 		{"`rules`", Rules{}},
 		{"`rules.open`", OpenRule{}},
 		{"`profiles.NAME`", Profile{}},

@@ -43,6 +43,13 @@ func (g *Gateway) Answer(ctx context.Context, id string, said approval.Answer) (
 	return desk.Answer(ctx, id, said, m.mayApprove)
 }
 
+// MayAnswer reports whether policy lets a person say yes to a question through a
+// channel, as things are now.
+func (g *Gateway) MayAnswer(ctx context.Context, a *approval.Approval, who *annotary.Principal, channel policy.Channel) bool {
+	m, err := g.revisit(ctx, a)
+	return err == nil && m.mayApprove(who, string(channel), a.Why()).Effect == annotary.Allow
+}
+
 // revisit finds out what a question is about as it is now.
 func (g *Gateway) revisit(ctx context.Context, a *approval.Approval) (*matter, error) {
 	server, judge, err := g.judging(a.About.Server)
