@@ -65,12 +65,14 @@ type Entry struct {
 	Definition string               `json:"definition,omitempty"` // digest of the definition that was judged
 	Declared   map[string]string    `json:"declared,omitempty"`   // what the server said, where it said something
 	Effective  map[string]Effective `json:"effective,omitempty"`
+	Believed   bool                 `json:"believed,omitempty"` // the operator believes the server's hints
 	Class      string               `json:"class,omitempty"`
 	Severity   Severity             `json:"severity"`
 
 	ArgumentsDigest string          `json:"argumentsDigest,omitempty"`
 	Arguments       json.RawMessage `json:"arguments,omitempty"` // only where configured, secrets redacted
 	Hidden          []string        `json:"hidden,omitempty"`    // JSON Pointers of what was redacted or cut
+	Truncated       bool            `json:"truncated,omitempty"` // of a call that was denied: the arguments were more than policies can see
 
 	Effect  string   `json:"effect,omitempty"`
 	Reasons []Reason `json:"reasons,omitempty"`

@@ -66,6 +66,7 @@ type compiled struct {
 	policy          *cedar.Policy
 	scopeOnly       *cedar.Policy // the policy without its conditions
 	mentionsContext bool
+	mayFail         bool // it reads an argument that a call may lack
 	reason          annotary.Reason
 }
 
@@ -91,7 +92,7 @@ func New(o Options) (*Set, error) {
 			if err != nil {
 				mistakes = append(mistakes, err)
 			}
-			if warning != nil {
+			if c.mayFail = warning != nil; warning != nil {
 				s.warnings = append(s.warnings, *warning)
 			}
 			s.policies = append(s.policies, c)

@@ -74,15 +74,13 @@ func (w *world) flatten() {
 // newWorld builds what the policies on a call can see. The caller sets the
 // resource.
 func newWorld(r *Request) *world {
-	var size flattener // counts only
-	size.walk("", r.Arguments, 0)
 	return &world{
 		principal: r.Who.entity,
 		arguments: r.Arguments,
 		context: types.NewRecord(types.RecordMap{
 			"args":      argsUID,
 			"ints":      intsUID,
-			"truncated": types.Boolean(size.truncated),
+			"truncated": types.Boolean(Truncated(r.Arguments)),
 			"seen": types.NewRecord(types.RecordMap{
 				"private":     types.Boolean(!r.Seen.Public),
 				"strangers":   types.Boolean(!r.Seen.Trusted),

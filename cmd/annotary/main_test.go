@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -60,7 +61,8 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// setup gives scripts NODE and NPM, the folder of installed npm packages, and
+// setup gives scripts NODE and NPM, the folder of installed npm packages, the
+// day TOMORROW, and
 // the addresses of two servers on loopback: HTTP_SERVER answers, LOGIN_SERVER
 // wants a login first.
 func setup(e *testscript.Env) error {
@@ -69,6 +71,7 @@ func setup(e *testscript.Env) error {
 		return err
 	}
 	e.Setenv("NPM", npm)
+	e.Setenv("TOMORROW", time.Now().AddDate(0, 0, 1).Format(time.DateOnly))
 	e.Setenv("NODE", nodeIn(npm))
 	// A server gets little more than PATH from us, so node must be on it.
 	e.Setenv("PATH", e.Getenv("PATH")+string(filepath.ListSeparator)+filepath.Dir(nodeIn(npm)))

@@ -101,6 +101,7 @@ func newRootCmd(s *Streams) *cobra.Command {
 	root.AddCommand(newGrantsCmd(s))
 	root.AddCommand(newAuditCmd(s))
 	root.AddCommand(newKillCmd(s))
+	root.AddCommand(newReportCmd(s))
 	root.AddCommand(newStateCmd(s))
 	root.AddCommand(newKeysCmd(s))
 	root.AddCommand(newStdioCmd(s))

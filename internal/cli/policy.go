@@ -24,7 +24,7 @@ func newPolicyCmd(s *Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "policy",
 		GroupID: groupDecide,
-		Short:   "Show, check and test the policies that judge calls",
+		Short:   "Show, check, test and replay the policies that judge calls",
 		Long: "Policy works on the policies of a configuration: its preset or rules, compiled to\n" +
 			"Cedar, and its policy files. Nothing is started and nothing is called.",
 		Example: "  annotary policy show --preset careful\n" +
@@ -32,7 +32,7 @@ func newPolicyCmd(s *Streams) *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPolicyShowCmd(s), newPolicyCheckCmd(s), newPolicyTestCmd(s))
+	cmd.AddCommand(newPolicyShowCmd(s), newPolicyCheckCmd(s), newPolicyTestCmd(s), newPolicyReplayCmd(s))
 	return cmd
 }
 

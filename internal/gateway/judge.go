@@ -156,6 +156,7 @@ func (m *matter) about(tool *catalog.Tool) {
 		m.passDoor()
 	}
 	m.entry.SetTool(&tool.Tool, &m.hints)
+	m.entry.Believed = tool.Believed
 	m.entry.Definition = tool.Digest.String()
 }
 
@@ -221,6 +222,7 @@ func (m *matter) decide() {
 // noteDecision puts the decision into the entry.
 func (m *matter) noteDecision() {
 	m.entry.SetDecision(m.decision)
+	m.entry.Truncated = m.decision.Effect == annotary.Deny && policy.Truncated(m.arguments())
 	m.entry.Severity = audit.SeverityOf(&m.hints, m.decision.Effect)
 	if m.tool == nil && m.action == policy.Call { // what is not there harms nobody
 		m.entry.Severity = audit.Low

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -60,6 +61,15 @@ func (j *Judge) open(s *upstream.Server, call *Call) *matter {
 	return m
 }
 
+// ActionOf returns what policies call a method, and what sort of thing it is
+// about.
+func ActionOf(method string) (policy.Action, policy.Kind) {
+	if a, ok := actions[method]; ok {
+		return a, cmp.Or(kinds[a], policy.Tool)
+	}
+	return cmp.Or(asked[method], policy.Other), policy.Method
+}
+
 // arguments are what policies see of a message.
 func (m *matter) arguments() []byte {
 	if m.payload != nil {
@@ -109,6 +119,7 @@ func (m *matter) reads(why string) {
 // aim sets what the matter is about.
 func (m *matter) aim(kind policy.Kind, name string) {
 	m.target = m.targetFor(kind, name)
+	m.entry.Believed = m.judge.Stances[m.server.Name].Believe
 	m.entry.Tool, m.entry.Class = recorded(name), m.hints.Class().String()
 }
 

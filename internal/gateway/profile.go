@@ -16,8 +16,8 @@ type Profile struct {
 	Servers       []string
 }
 
-// has reports whether the principal is in the profile.
-func (p *Profile) has(who *annotary.Principal) bool {
+// Has reports whether the principal is in the profile.
+func (p *Profile) Has(who *annotary.Principal) bool {
 	return slices.Contains(p.Users, who.Subject) ||
 		slices.ContainsFunc(p.Groups, func(g string) bool { return slices.Contains(who.Groups, g) })
 }
@@ -30,7 +30,7 @@ func (j *Judge) subject(who *annotary.Principal) *policy.Subject {
 	enrolled := *who
 	enrolled.Profiles = nil
 	for _, p := range j.Profiles {
-		if p.has(who) {
+		if p.Has(who) {
 			enrolled.Profiles = append(enrolled.Profiles, p.Name)
 		}
 	}
@@ -43,7 +43,7 @@ func (j *Judge) bars(who *annotary.Principal, server string) bool {
 	claimed := false
 	for _, p := range j.Profiles {
 		if slices.Contains(p.Servers, server) {
-			if claimed = true; p.has(who) {
+			if claimed = true; p.Has(who) {
 				return false
 			}
 		}
