@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/annotary/annotary"
 )
@@ -20,7 +21,7 @@ func lock(path string) (unlock func() error, err error) {
 	if err != nil {
 		return nil, unavailable("the folder for state cannot be locked", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := flock(f); err != nil {
 		holder, _ := os.ReadFile(path) // only to say who; the lock is what counts
 		f.Close()
 		return nil, annotary.E(annotary.CodeStore, fmt.Sprintf("another annotary (process %s) keeps its state in this folder", strings.TrimSpace(string(holder))), err).
@@ -29,4 +30,17 @@ func lock(path string) (unlock func() error, err error) {
 	err = f.Truncate(0)
 	_, writeErr := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	return f.Close, errors.Join(err, writeErr)
+}
+
+// patience is how long a holder may take to let go that is ending, or a command
+// of its that was just being started.
+const patience = 2 * time.Second
+
+func flock(f *os.File) error {
+	for until := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || time.Now().After(until) {
+			return err
+		}
+	}
 }
