@@ -74,3 +74,7 @@ soak-kill: ## kill a server 1,000 times under load
 .PHONY: soak-reload
 soak-reload: ## reload 10,000 times under load
 	ANNOTARY_RELOADS=10000 $(GO) test -count=1 -timeout 30m -v -run 'TestReload' ./internal/wire
+
+.PHONY: soak-export
+soak-export: ## export to a database that is dead for ten minutes
+	ANNOTARY_DEAD=10m $(GO) test -count=1 -timeout 20m -v -run 'TestPostgres_dead' ./internal/export

@@ -74,6 +74,7 @@ var routes = []route{
 	{"GET", "/v1/audit/checkpoint", policy.Audit, nil, (*server).checkpoint},
 	{"GET", "/v1/audit/leaves", policy.Audit, []string{"size"}, (*server).leaves},
 	{"GET", "/v1/audit/proof", policy.Audit, []string{"index"}, (*server).proof},
+	{"GET", "/v1/metrics", policy.Operate, nil, (*server).metrics},
 	{"POST", "/v1/reload", policy.Operate, nil, (*server).reload},
 	{"GET", "/v1/kill", policy.Operate, nil, (*server).kills},
 	{"POST", "/v1/kill", policy.Operate, nil, (*server).kill},

@@ -5,14 +5,17 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/api"
 	"github.com/annotary/annotary/internal/config"
+	"github.com/annotary/annotary/internal/export"
 	"github.com/annotary/annotary/internal/jetstream"
 	"github.com/annotary/annotary/internal/notary"
 	"github.com/annotary/annotary/internal/spool"
@@ -21,10 +24,11 @@ import (
 // A keeper does in the background what is done to the log: it seals it, copies it
 // elsewhere and shortens it.
 type keeper struct {
-	audit  config.Audit
-	sealer *notary.Sealer
-	stop   context.CancelFunc
-	work   sync.WaitGroup
+	audit   config.Audit
+	sealer  *notary.Sealer
+	exports []*export.Exporter
+	stop    context.CancelFunc
+	work    sync.WaitGroup
 }
 
 // shortenEvery is how often it is looked whether entries are past their time.
@@ -84,6 +88,10 @@ func (l *ledger) newKeeper(c *config.Config, diary *slog.Logger) (*keeper, error
 	diary.Info("what is recorded is sealed; this key verifies it", "key", keys.Trusted[0])
 	k.work.Go(func() { k.sealer.Run(ctx) })
 	k.work.Go(func() { l.spool.Run(ctx) })
+	k.exports = exportsOf(c, keys.Origin(), l.log, diary)
+	for _, e := range k.exports {
+		k.work.Go(func() { e.Run(ctx) })
+	}
 	if keep := c.Audit.Keep.D(); keep > 0 {
 		k.work.Go(func() { k.shorten(ctx, keep, diary) })
 	}
@@ -115,7 +123,33 @@ func (k *keeper) shorten(ctx context.Context, keep time.Duration, diary *slog.Lo
 }
 
 // copied returns the last pack that every export has.
-func (k *keeper) copied() uint64 { return ^uint64(0) }
+func (k *keeper) copied() uint64 {
+	last := ^uint64(0)
+	for _, e := range k.exports {
+		last = min(last, e.Status().Done)
+	}
+	return last
+}
+
+// exportsOf makes what copies the log elsewhere, in the order of their names.
+func exportsOf(c *config.Config, origin string, log export.Log, diary *slog.Logger) []*export.Exporter {
+	var out []*export.Exporter
+	for _, name := range slices.Sorted(maps.Keys(c.Audit.Export)) {
+		e := c.Audit.Export[name]
+		o := export.Options{Name: name, Log: log, Diary: diary}
+		if url := e.Postgres.Value(); url != "" {
+			o.Sink = &export.Postgres{URL: url, Table: e.Table, Origin: origin}
+		} else {
+			file := &export.File{Path: e.File.Value()}
+			if e.Format == config.OCSF {
+				file.Format = export.OCSF
+			}
+			o.Sink = file
+		}
+		out = append(out, export.New(o))
+	}
+	return out
+}
 
 // end lets the background work come to its end; what is in the log is sealed.
 func (k *keeper) end() {
@@ -134,6 +168,13 @@ func (d *daemon) auditHealth() *api.AuditHealth {
 	h := &api.AuditHealth{Sealed: s.Size, Spooled: d.ledger.spool.Waiting(), Exports: []api.ExportHealth{}}
 	if !s.Time.IsZero() {
 		h.SealedAt = &s.Time
+	}
+	for _, e := range d.ledger.keeper.exports {
+		status := e.Status()
+		h.Exports = append(h.Exports, api.ExportHealth{Name: status.Name, Behind: status.Behind})
+		if status.Problem != nil {
+			h.Exports[len(h.Exports)-1].Problem = status.Problem.Error()
+		}
 	}
 	switch {
 	case s.Alarm != nil:
