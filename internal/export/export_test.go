@@ -98,6 +98,12 @@ func TestFile_crash(t *testing.T) {
 	log := &memory.Log{}
 	r := rand.New(rand.NewPCG(3, 4))
 	n := 0
+	if _, err := (&export.File{Path: path}).Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(`{"v":1`), 0o600); err != nil { // a crash in the very first step
+		t.Fatal(err)
+	}
 	for range 40 {
 		more := r.IntN(20)
 		fill(t, log, n, n+more)

@@ -72,7 +72,10 @@ func (f *File) openFile(fresh bool) error {
 	case info.Size() < f.at.Offset:
 		return f.fail(fmt.Sprintf("the file of the export is shorter (%d bytes) than what was written to it (%d)", info.Size(), f.at.Offset), nil)
 	}
-	if err := file.Truncate(f.at.Offset); err != nil {
+	if fresh { // what is written from now on is ours, even if the first step is never finished
+		err = f.move(f.at)
+	}
+	if err = errors.Join(err, file.Truncate(f.at.Offset)); err != nil {
 		return f.fail("the file of the export cannot be written", err)
 	}
 	return nil
