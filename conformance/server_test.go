@@ -72,7 +72,7 @@ type running struct {
 
 func gateway(t *testing.T, server string) running {
 	t.Helper()
-	return serve(t, t.TempDir(), "servers:\n  everything: "+server+"\n")
+	return serve(t, t.TempDir(), "preset: off\nservers:\n  everything: "+server+"\n")
 }
 
 // judgingGateway is one that judges every call and permits it: what servers ask
@@ -83,7 +83,7 @@ func judgingGateway(t *testing.T, server string) running {
 	if err := os.WriteFile(filepath.Join(dir, "all.cedar"), []byte(allowAll), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, dir, "policies: [all.cedar]\nservers:\n  everything: {"+server+", believe_hints: true, methods: ['*']}\n")
+	return serve(t, dir, "preset: off\npolicies: [all.cedar]\nservers:\n  everything: {"+server+", believe_hints: true, methods: ['*']}\n")
 }
 
 const allowAll = `permit(principal, action in [Action::"call", Action::"read", Action::"prompt", Action::"complete",

@@ -108,7 +108,7 @@ func TestConfined(t *testing.T) {
 		servers += fmt.Sprintf("  %sshell: {command: %s, args: [%s], env: {HOME: %s}, confine: %s}\n", name, node,
 			testenv.NPM(t, "@wonderwhy-er", "desktop-commander", "dist", "index.js"), home, confine)
 	}
-	g := startGateway(t, "servers:\n"+servers)
+	g := startGateway(t, "preset: off\nservers:\n"+servers)
 	protection := status(t, g.data).Confined
 	t.Logf("protection that ran: %s", protection)
 	if protection == "none" {

@@ -72,6 +72,7 @@ func setup(e *testscript.Env) error {
 	}
 	e.Setenv("NPM", npm)
 	e.Setenv("TOMORROW", time.Now().AddDate(0, 0, 1).Format(time.DateOnly))
+	e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, "xdg")) // two gateways cannot share one
 	e.Setenv("NODE", nodeIn(npm))
 	// A server gets little more than PATH from us, so node must be on it.
 	e.Setenv("PATH", e.Getenv("PATH")+string(filepath.ListSeparator)+filepath.Dir(nodeIn(npm)))

@@ -29,7 +29,7 @@ func TestStdio_share(t *testing.T) {
 	}
 	config := filepath.Join(dir, "annotary.yaml")
 	data := filepath.Join(dir, "data")
-	text := fmt.Sprintf("data: %s\nservers:\n  slow: {command: sh, args: [%s]}\n", data, filepath.Join(dir, "slow.sh"))
+	text := fmt.Sprintf("data: %s\npreset: off\nservers:\n  slow: {command: sh, args: [%s]}\n", data, filepath.Join(dir, "slow.sh"))
 	write(t, config, text)
 	write(t, filepath.Join(dir, "slow.sh"), slowServer)
 

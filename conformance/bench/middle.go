@@ -131,7 +131,7 @@ func (r role) serveAnnotary(ctx context.Context) error {
 		server = "{command: " + strconv.Quote(self) + ", args: [role, stdio]}"
 	}
 	file := filepath.Join(dir, "annotary.yaml")
-	text := fmt.Sprintf("listen: %q\ndata: %q\nservers:\n  bench: %s\n", r.addr, dir, server)
+	text := fmt.Sprintf("listen: %q\ndata: %q\npreset: off\nservers:\n  bench: %s\n", r.addr, dir, server)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}

@@ -45,10 +45,11 @@ func newServeCmd(s *Streams) *cobra.Command {
 		GroupID: groupRun,
 		Short:   "Run the gateway in front of MCP servers",
 		Long: "Run the gateway: MCP over streamable HTTP, one address for each server of the\n" +
-			"configuration, http://LISTEN/mcp/s/NAME. With a preset, rules or policies in the\n" +
-			"configuration every call is judged and recorded before it is forwarded; without,\n" +
-			"what clients and servers say passes unchanged. The addresses are printed once the gateway listens. SIGHUP reads the\n" +
-			"configuration again; SIGINT and SIGTERM end the gateway.",
+			"configuration, http://LISTEN/mcp/s/NAME. Every call is judged and recorded before\n" +
+			"it is forwarded, by the preset careful unless the configuration says otherwise;\n" +
+			"with 'preset: off' and no policies what clients and servers say passes unchanged.\n" +
+			"The addresses are printed once the gateway listens. SIGHUP reads the configuration\n" +
+			"again; SIGINT and SIGTERM end the gateway.",
 		Example: "  annotary serve --config annotary.yaml\n" +
 			"  annotary serve --config annotary.yaml --json",
 		Args: usageArgs(cobra.NoArgs),
@@ -365,7 +366,7 @@ func (d *daemon) nothingStopped() error {
 	if d.ledger == nil || len(d.ledger.kills.List()) == 0 {
 		return nil
 	}
-	return annotary.E(annotary.CodeConfig, "without a preset, rules or policies nothing would stop what is killed", nil).
+	return annotary.E(annotary.CodeConfig, "with preset: off and no policies nothing would stop what is killed", nil).
 		WithHint("'annotary kill' lists what is stopped; lift it first")
 }
 

@@ -73,10 +73,11 @@ type Config struct {
 	// Servers are the MCP servers behind the gateway, by name. The server
 	// NAME is reached at /mcp/s/NAME.
 	Servers map[string]Server `yaml:"servers"`
-	// Preset names the rules that judge calls: relaxed, careful or strict. If
-	// preset, rules and policies are all left out, calls are not judged: what
-	// clients and servers say passes unchanged, and nothing is recorded.
-	Preset Preset `yaml:"preset"`
+	// Preset names the rules that judge calls: relaxed, careful or strict. With
+	// off there are none of these: then policies alone judge, and if there are
+	// none either, nothing does: what clients and servers say passes unchanged,
+	// and nothing is recorded.
+	Preset Preset `yaml:"preset" default:"careful"`
 	// Rules are your own, in place of a preset. What no rule permits is
 	// refused; rules: {} refuses everything.
 	Rules *Rules `yaml:"rules"`

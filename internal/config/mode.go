@@ -86,6 +86,9 @@ func (d *decoder) checkProfile(c *Config, root *yaml.Node, name string, p Profil
 			d.at(root, path("servers"), "", "the profile %s names a server %q, and there is none", name, s)
 		}
 	}
+	if p.Preset == PresetOff {
+		d.at(root, path("preset"), "remove it, or write rules", "a profile has a preset or rules, or those of everybody")
+	}
 	if p.Preset != "" && p.Rules != nil {
 		d.at(root, path("rules"), "remove one of them", "the profile %s has both a preset and rules", name)
 	}
@@ -114,7 +117,7 @@ func (p Preset) rules(own *Rules) *annotary.Rules {
 			Read: own.Read, Write: own.Write, Destructive: own.Destructive, Irreversible: own.Irreversible,
 			Open: annotary.OpenRule{Allow: own.Open.Allow, Else: own.Open.Else},
 		}
-	case p != "":
+	case p != "" && p != PresetOff:
 		r, err := annotary.PresetRules(string(p))
 		if err != nil { // UnmarshalText let no other name in
 			return &annotary.Rules{}

@@ -10,10 +10,13 @@ import (
 // Preset is the name of a set of rules.
 type Preset string
 
+// PresetOff is no set of rules at all.
+const PresetOff Preset = "off"
+
 // UnmarshalText reads a preset's name.
 func (p *Preset) UnmarshalText(text []byte) error {
-	if _, err := annotary.PresetRules(string(text)); err != nil || len(text) == 0 {
-		return fmt.Errorf("a preset is relaxed, careful or strict, not %q", text)
+	if _, err := annotary.PresetRules(string(text)); (err != nil || len(text) == 0) && Preset(text) != PresetOff {
+		return fmt.Errorf("a preset is relaxed, careful, strict or off, not %q", text)
 	}
 	*p = Preset(text)
 	return nil
@@ -123,7 +126,9 @@ func (d Day) End() time.Time {
 }
 
 // Judged reports whether calls are judged at all.
-func (c *Config) Judged() bool { return c.Preset != "" || c.Rules != nil || len(c.Policies) > 0 }
+func (c *Config) Judged() bool {
+	return (c.Preset != PresetOff && c.Preset != "") || c.Rules != nil || len(c.Policies) > 0
+}
 
 // ShortRules returns the rules for everybody, nil if only policies judge.
 func (c *Config) ShortRules() *annotary.Rules { return c.Preset.rules(c.Rules) }
