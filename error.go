@@ -62,6 +62,7 @@ const (
 
 	CodeArguments Code = "invalid_arguments"   // they do not keep to the tool's input schema
 	CodeUnchecked Code = "unchecked_arguments" // the tool's input schema cannot be understood
+	CodeUnknown   Code = "outcome_unknown"     // it may have been sent, and no answer came back
 )
 
 // An Error has a code for machines, a sentence for whoever asked, and a cause

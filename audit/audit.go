@@ -87,12 +87,17 @@ type Entry struct {
 	// Spooled says the entry waited on the local disk while the store was lost.
 	Spooled bool `json:"spooled,omitempty"`
 
-	Attempt int           `json:"attempt,omitempty"`
-	Result  Result        `json:"result,omitempty"`
-	Code    annotary.Code `json:"code,omitempty"` // why it failed
-	Millis  float64       `json:"millis,omitempty"`
-	Bytes   int           `json:"bytes,omitempty"`
-	Shaped  []string      `json:"shaped,omitempty"` // what was done to the result
+	// Attempt is the number of the try; of an outcome, how many there were.
+	Attempt int `json:"attempt,omitempty"`
+	// Waited is how long, in milliseconds, the call waited for others to end.
+	Waited float64 `json:"waited,omitempty"`
+	// Shared is the call of an equal read whose answer this one got.
+	Shared string        `json:"shared,omitempty"`
+	Result Result        `json:"result,omitempty"`
+	Code   annotary.Code `json:"code,omitempty"` // why it failed
+	Millis float64       `json:"millis,omitempty"`
+	Bytes  int           `json:"bytes,omitempty"`
+	Shaped []string      `json:"shaped,omitempty"` // what was done to the result
 
 	Target string `json:"target,omitempty"` // what an operator acted on
 	Note   string `json:"note,omitempty"`   // what the operator said about it

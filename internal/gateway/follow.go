@@ -60,14 +60,43 @@ func (c *changed) Next(ctx context.Context) (upstream.Item, error) {
 func (m *matter) follow(a *upstream.Answer, err error) (*upstream.Answer, error) {
 	switch {
 	case err != nil:
-		m.finish(resultOf(err), annotary.CodeOf(err), 0)
+		m.fail(err)
+		if msg := m.unknown(err); msg != nil {
+			return &upstream.Answer{Status: http.StatusOK, Body: msg}, nil
+		}
 		return nil, err
 	case a.Stream != nil:
-		a.Stream = &followed{Stream: a.Stream, m: m}
+		a.Stream = &followed{Stream: a.Stream, m: m, events: a.Events}
 	default:
 		m.end(a.Body)
 	}
 	return a, nil
+}
+
+// unknown answers a call that may have changed something and of which nobody
+// can say whether it did: the model must hear that, so it is an error of the
+// tool. It is nil for all other failures, which are the edge's to tell.
+func (m *matter) unknown(err error) []byte {
+	if m.tool == nil || m.hints.Vouched(annotary.ReadOnly) || resultOf(err) != audit.Unknown {
+		return nil
+	}
+	u := *m // what was decided stays as it was
+	u.refuse(annotary.CodeUnknown, refusing(annotary.CodeUnknown, "the connection to the server was lost, or it did not answer in time"))
+	u.fault = nil
+	return u.answer(sentences[annotary.CodeUnknown])
+}
+
+// fail records a failure.
+func (m *matter) fail(err error) {
+	result := resultOf(err)
+	code := annotary.CodeOf(err)
+	switch {
+	case result == audit.Unknown:
+		code = annotary.CodeUnknown
+	case errors.Is(err, upstream.ErrUnreachable):
+		code = annotary.CodeConnect
+	}
+	m.finish(result, code, 0)
 }
 
 // end records a response.
@@ -88,7 +117,10 @@ func resultOf(err error) audit.Result {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return audit.Cancelled
-	case errors.Is(err, upstream.ErrStopped), errors.Is(err, upstream.ErrSilent), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, upstream.ErrRejected):
+		return audit.Failed
+	case errors.Is(err, upstream.ErrStopped), errors.Is(err, upstream.ErrSilent), errors.Is(err, upstream.ErrBroken),
+		errors.Is(err, upstream.ErrOverrun), errors.Is(err, context.DeadlineExceeded):
 		return audit.Unknown
 	default:
 		return audit.Failed
@@ -98,18 +130,33 @@ func resultOf(err error) audit.Result {
 // followed is a stream that tells the matter how it ended.
 type followed struct {
 	upstream.Stream
-	m    *matter
-	once sync.Once
+	m      *matter
+	events bool // what is passed on are events
+	once   sync.Once
+	told   bool // the last word was ours
 }
 
 // Next returns the next item.
 func (f *followed) Next(ctx context.Context) (upstream.Item, error) {
+	if f.told {
+		return upstream.Item{}, io.EOF
+	}
 	it, err := f.Stream.Next(ctx)
 	switch {
-	case err == nil && (it.Final || strict.Get(it.Msg, "result") != nil || strict.Get(it.Msg, "error") != nil):
+	case err == nil && (it.Final || isResponse(it.Msg)):
 		f.once.Do(func() { f.m.end(it.Msg) })
-	case err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil:
-		f.once.Do(func() { f.m.finish(resultOf(err), annotary.CodeOf(err), 0) })
+	case errors.Is(err, io.EOF): // the response, if any, comes on another stream
+		f.once.Do(func() { f.m.finish(audit.Unknown, "", 0) })
+	case err != nil && ctx.Err() == nil:
+		f.once.Do(func() { f.m.fail(err) })
+		if msg := f.m.unknown(err); msg != nil {
+			f.told = true
+			it = upstream.Item{Msg: msg, Final: true}
+			if f.events {
+				it.Event = rpc.AppendEvent(nil, "", msg)
+			}
+			return it, nil
+		}
 	}
 	return it, err
 }

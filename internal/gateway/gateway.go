@@ -52,6 +52,7 @@ type Gateway struct {
 	judge atomic.Pointer[Judge]
 
 	branches branches // sessions of dispatched calls
+	shares   shares   // reads under way
 
 	mu      sync.Mutex // one reload at a time
 	leaving sync.WaitGroup
@@ -150,7 +151,7 @@ func (g *Gateway) judged(ctx context.Context, m *matter) (answer *upstream.Answe
 		}
 		return m.refusal(), nil
 	}
-	answer, err = g.forward(ctx, m.server, m.call)
+	answer, err = g.act(ctx, m)
 	if overlap {
 		if lost := durable(); lost != nil {
 			if err == nil {
@@ -181,6 +182,11 @@ func (g *Gateway) forward(ctx context.Context, s *upstream.Server, call *Call) (
 	if err != nil {
 		return nil, err
 	}
+	return g.send(ctx, s, call, leg)
+}
+
+// send puts the message on the way to the server.
+func (g *Gateway) send(ctx context.Context, s *upstream.Server, call *Call, leg upstream.Leg) (*upstream.Answer, error) {
 	answer, err := leg.Send(ctx, &call.Message, call.Header)
 	if g.judge.Load() == nil {
 		return answer, err

@@ -97,8 +97,10 @@ type matter struct {
 	fault         *rpc.Fault    // the answer that is no result: what is absent, what wants a scope
 	wants         []string      // the scopes to ask for
 	observed      annotary.Code // what the caller would hear if policies were enforced
-	entry         audit.Entry
-	flight        *flight // nil for what is not under way
+	entry         audit.Entry   // as it was decided; nothing changes it from then on
+	course        *course       // nil while it was not sent
+	ended         func()        // called when the call has ended
+	flight        *flight       // nil for what is not under way
 
 	yes      *approval.Yes      // what lets it happen although policies ask
 	question *approval.Approval // what a person is asked
@@ -260,8 +262,11 @@ func (m *matter) mayOverlap() bool {
 
 // record writes the entry as it stands and returns a function that waits until
 // it is durable.
-func (m *matter) record(ctx context.Context) func() error {
-	line, err := m.entry.Encode()
+func (m *matter) record(ctx context.Context) func() error { return m.write(ctx, &m.entry) }
+
+// write writes an entry of the matter.
+func (m *matter) write(ctx context.Context, e *audit.Entry) func() error {
+	line, err := e.Encode()
 	if err != nil {
 		return func() error { return err }
 	}
@@ -276,12 +281,19 @@ func (m *matter) record(ctx context.Context) func() error {
 // finish records how the call ended. Nobody waits for it: an entry "decided"
 // without an outcome says that the outcome is unknown.
 func (m *matter) finish(result audit.Result, code annotary.Code, size int) {
-	m.entry.Kind, m.entry.Result, m.entry.Code, m.entry.Bytes = audit.Outcome, result, code, size
-	m.entry.Time = m.judge.now()
-	m.entry.Millis = float64(m.entry.Time.Sub(m.began).Microseconds()) / 1000
-	m.entry.Brief()
-	if m.flight.killed() != nil { // whatever came back, the caller did not get it
-		m.entry.Code = annotary.CodeKilled
+	if m.ended != nil {
+		m.ended()
 	}
-	m.record(context.Background())
+	e := m.entry
+	e.Kind, e.Result, e.Code, e.Bytes = audit.Outcome, result, code, size
+	e.Time = m.judge.now()
+	e.Millis = float64(e.Time.Sub(m.began).Microseconds()) / 1000
+	e.Brief()
+	if m.flight.killed() != nil { // whatever came back, the caller did not get it
+		e.Code = annotary.CodeKilled
+	}
+	if m.course != nil {
+		m.course.tell(&e)
+	}
+	m.write(context.Background(), &e)
 }

@@ -47,6 +47,7 @@ var sentences = map[annotary.Code]string{
 	annotary.CodeKilled:    "The operator stopped this. Do not try again, nor in another way; tell the user.",
 	annotary.CodeReadOnly:  "Only calls that are known to change nothing are served here, and this one is not. Do not try it in another way; tell the user.",
 	annotary.CodeDoor:      "This call did not happen.",
+	annotary.CodeUnknown:   "Whether this call had its effect is not known. Do not simply repeat it: find out first whether it happened, or tell the user.",
 }
 
 const againFromStart = "This call did not happen. Call again from the start, without the state."

@@ -101,7 +101,7 @@ func TestDirect(t *testing.T) {
 		{"closing unannounced", okHead + "Content-Length: 2\r\n\r\n{}", true, "{}", nil, 3},
 		{"until the end", okHead + "\r\n{}", true, "{}", nil, 3},
 		{"more than announced", okHead + "Content-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\n", false, "{}", nil, 3},
-		{"cut short", okHead + "Content-Length: 9\r\n\r\n{}", true, "", ErrBroken, 3},
+		{"cut short", okHead + "Content-Length: 9\r\n\r\n{}", true, "", ErrStopped, 3},
 		{"nothing", "", true, "", ErrStopped, 3},
 		{"not HTTP", "SSH-2.0-x\r\n\r\n", true, "", ErrStopped, 3},
 		{"endless headers", okHead + strings.Repeat("X-Y: z\r\n", 20_000) + "\r\n", true, "", ErrStopped, 3},

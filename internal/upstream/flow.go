@@ -19,6 +19,9 @@ var (
 	ErrBroken      = errors.New("the server did not answer as the protocol asks")
 	ErrNoSession   = errors.New("the server no longer knows this session")
 	ErrOverrun     = errors.New("the answer was read too slowly")
+	// ErrRejected goes with ErrBroken where the server turned a call down
+	// before it looked at it.
+	ErrRejected = errors.New("it turned the request down")
 )
 
 // A Leg carries the messages of one client to one server. For the legacy era
@@ -27,6 +30,9 @@ type Leg interface {
 	// Send forwards one message. The header holds what the client sent along;
 	// nil if it speaks without headers. A request's answer must be closed.
 	Send(ctx context.Context, m *rpc.Message, header http.Header) (*Answer, error)
+	// Turn queues a call that must not run beside another of its kind. It is
+	// nil where nothing serves the leg yet.
+	Turn() *Turn
 	// Listen opens the stream of what belongs to no call, from after the event
 	// with the given id where that is not empty. Legacy only.
 	Listen(ctx context.Context, lastEvent string) (*Answer, error)

@@ -254,7 +254,7 @@ func (l *pipeLeg) Close(context.Context) int {
 		for _, n := range l.inflight {
 			if cl := c.calls[n]; cl != nil {
 				delete(c.calls, n)
-				cl.q.fail(errClosed)
+				cl.q.fail(ErrClosed)
 			}
 			c.reply(rpc.NewNotification("notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d}`, n)))
 		}
@@ -273,5 +273,5 @@ func (l *pipeLeg) Close(context.Context) int {
 	return http.StatusOK
 }
 
-// errClosed is said of calls whose session was closed under them.
-var errClosed = fmt.Errorf("%w: its session was closed", ErrStopped)
+// ErrClosed is said of calls whose session was closed under them.
+var ErrClosed = fmt.Errorf("%w: its session was closed", ErrStopped)

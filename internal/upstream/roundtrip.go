@@ -116,7 +116,7 @@ func transportError(ctx context.Context, err error) error {
 
 // answer turns an HTTP answer into ours. Errors that are messages pass as they
 // are; others say nothing to an MCP client and become errors of ours.
-func (s *Server) answer(res *http.Response) (*Answer, error) {
+func (s *Server) answer(ctx context.Context, res *http.Response) (*Answer, error) {
 	a := &Answer{Status: res.StatusCode, Session: res.Header.Get(rpc.HeaderSession) != ""}
 	switch contentType(res.Header) {
 	case "text/event-stream":
@@ -127,8 +127,11 @@ func (s *Server) answer(res *http.Response) (*Answer, error) {
 	case "application/json":
 		buf, err := rpc.ReadBody(res.Body, res.ContentLength, s.opts.MaxBytes)
 		_ = res.Body.Close()
-		if err != nil {
+		if errors.Is(err, rpc.ErrLong) {
 			return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+		}
+		if err != nil { // cut short
+			return nil, transportError(ctx, err)
 		}
 		if looksLikeMessage(*buf, res.StatusCode) {
 			a.buf, a.Body = buf, *buf
@@ -157,9 +160,11 @@ func statusErr(status int) error {
 		return ErrLogin
 	case http.StatusNotFound:
 		return ErrNoSession
-	default:
-		return fmt.Errorf("%w: HTTP status %d", ErrBroken, status)
 	}
+	if status >= http.StatusBadRequest && status < http.StatusInternalServerError && status != http.StatusRequestTimeout {
+		return fmt.Errorf("%w: %w: HTTP status %d", ErrBroken, ErrRejected, status)
+	}
+	return fmt.Errorf("%w: HTTP status %d", ErrBroken, status)
 }
 
 func contentType(h http.Header) string {

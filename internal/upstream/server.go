@@ -80,6 +80,7 @@ type Server struct {
 	direct    *direct                 // nil where only the transport will do
 	url       atomic.Pointer[url.URL] // moves when the server redirects within its host
 	params    paramHeaders
+	lanes     lanes
 
 	mu        sync.Mutex
 	era       Era // once it was probed or listed
@@ -124,6 +125,9 @@ func (s *Server) Leg(who Who, era Era) Leg {
 	}
 	return &pipeLeg{server: s, who: who, era: era}
 }
+
+// Patience is how long the server may say nothing while it handles a call.
+func (s *Server) Patience() time.Duration { return s.opts.Silence }
 
 // Acquire keeps the server in service until Release. It reports false if the
 // server was retired: then a newer one has taken its place.

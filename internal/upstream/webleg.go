@@ -45,7 +45,7 @@ func (l *webLeg) Send(ctx context.Context, m *rpc.Message, header http.Header) (
 	if m.Method == "initialize" && res.StatusCode < 300 {
 		l.opened(res)
 	}
-	a, err := l.server.answer(res)
+	a, err := l.server.answer(ctx, res)
 	if m.Method == "initialize" && a != nil && a.Body == nil &&
 		(a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed) {
 		return l.tryOld(ctx, m, a, err)
@@ -175,7 +175,7 @@ func (l *webLeg) Listen(ctx context.Context, lastEvent string) (*Answer, error) 
 	if err != nil {
 		return nil, err
 	}
-	a, err := l.server.answer(res)
+	a, err := l.server.answer(ctx, res)
 	if a != nil && a.Stream != nil {
 		a.Stream.(*eventStream).endless = true
 	}
