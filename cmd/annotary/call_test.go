@@ -31,13 +31,7 @@ func ask(usage, method, params string) {
 	if method == "" {
 		method, first = first, ""
 	}
-	c := &legacyClient{url: os.Args[1]}
-	hello := c.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
-	if c.refused {
-		fmt.Println(hello)
-		os.Exit(0)
-	}
-	c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	c := newLegacyClient(os.Args[1])
 	fmt.Println(c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":%q,"params":`+params+`}`, method, first, os.Args[3])))
 	os.Exit(0)
 }
@@ -54,8 +48,7 @@ func callMany() {
 	check(err)
 	for line := range strings.Lines(string(calls)) {
 		parts := strings.SplitN(strings.TrimSpace(line), " ", 3)
-		c := &legacyClient{url: os.Args[1] + parts[0]}
-		c.open()
+		c := newLegacyClient(os.Args[1] + parts[0])
 		answer := c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, parts[1], parts[2]))
 		fmt.Println(parts[0]+"/"+parts[1], ending(answer))
 	}
@@ -69,8 +62,7 @@ func callUntil() {
 		fmt.Fprintln(os.Stderr, "usage: call-until TEXT URL TOOL ARGUMENTS")
 		os.Exit(2)
 	}
-	c := &legacyClient{url: os.Args[2]}
-	c.open()
+	c := newLegacyClient(os.Args[2])
 	for range 1000 {
 		answer := c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, os.Args[3], os.Args[4]))
 		if strings.Contains(answer, os.Args[1]) {
@@ -97,10 +89,16 @@ type legacyClient struct {
 	refused      bool
 }
 
-// open opens a session.
-func (c *legacyClient) open() {
-	c.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+// newLegacyClient opens a session. One that is not let in says so and ends.
+func newLegacyClient(url string) *legacyClient {
+	c := &legacyClient{url: url}
+	hello := c.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	if c.refused {
+		fmt.Println(hello)
+		os.Exit(0)
+	}
 	c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return c
 }
 
 func (c *legacyClient) post(body string) string {

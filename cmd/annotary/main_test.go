@@ -24,6 +24,8 @@ func TestMain(m *testing.M) {
 		"npx":         npx,
 		"notes-mcp":   notesServer,
 		"forge-mcp":   forgeServer,
+		"deeds-mcp":   deedsMCP,
+		"call-all":    callAll,
 		"call-tool":   callTool,
 		"call-method": callMethod,
 		"call-many":   callMany,

@@ -178,6 +178,7 @@ func until(t *testing.T, what string, holds func() bool) {
 // Reads and what may be repeated are tried again and succeed; everything else is
 // done once, and the answer says that nobody knows.
 func TestDropAfterDeed(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		tool  string
 		deeds int
@@ -223,6 +224,7 @@ func TestDropAfterDeed(t *testing.T) {
 // more than once only if somebody we rely on vouches that this does no harm, and
 // an answer without an error means that the last try succeeded.
 func TestDropProperty(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(8, 8))
 	repeated := 0
 	for range 25 {
@@ -270,6 +272,7 @@ func TestDropProperty(t *testing.T) {
 
 // TestOneAtATime (S8): 50 writes at once arrive one at a time, 50 reads together.
 func TestOneAtATime(t *testing.T) {
+	t.Parallel()
 	const many = 50
 	var s *worker
 	s = &worker{do: func(r *http.Request, tool string, _ int) string {
@@ -350,6 +353,7 @@ func TestLanesApart(t *testing.T) {
 // TestWaitingIsFree: a call that waits can be given up, and its waiting is not
 // held against the server's time.
 func TestWaitingIsFree(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	s := &worker{do: func(_ *http.Request, _ string, n int) string {
 		if n == 1 {
