@@ -52,6 +52,7 @@ var onlyIn = map[string]struct {
 	"github.com/spf13/cobra":                 {[]string{"internal/cli"}, "flags end at the command line"},
 	"github.com/modelcontextprotocol/go-sdk": {[]string{"tool", "examples", "conformance"}, "its types lose what they do not know"},
 	"github.com/jackc/pgx/v5":                {[]string{"tool/toolpg", "internal/export", "examples"}, "nobody else needs PostgreSQL"},
+	"github.com/coreos/go-oidc/v3":           {[]string{"internal/console"}, "people sign in on one page only"},
 	"github.com/nats-io":                     {[]string{"internal/jetstream"}, "stages speak of stores, not of an engine"},
 }
 

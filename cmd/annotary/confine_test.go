@@ -55,6 +55,14 @@ func startGateway(t *testing.T, config string) *runningGateway {
 	return g
 }
 
+// annotary runs a command to its end.
+func annotary(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(program(t), args...).CombinedOutput(); err != nil {
+		t.Fatalf("annotary %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
 // program is this test binary under the name by which it is the program.
 func program(t *testing.T) string {
 	t.Helper()
@@ -79,17 +87,28 @@ func (w testWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// call calls a tool as a client of the legacy era and returns the answer.
+// call calls a tool in a session of its own and returns the answer.
 func (g *runningGateway) call(t *testing.T, server, tool string, args any) string {
+	t.Helper()
+	return g.session(server).call(t, tool, args)
+}
+
+// call calls a tool and returns the answer.
+func (c *legacyClient) call(t *testing.T, tool string, args any) string {
 	t.Helper()
 	raw, err := json.Marshal(args)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%s,"arguments":%s}}`, quoted(tool), raw))
+}
+
+// session opens a session of the legacy era with a server.
+func (g *runningGateway) session(server string) *legacyClient {
 	c := &legacyClient{url: g.url + "/mcp/s/" + server}
 	c.post(hello)
 	c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	return c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, raw))
+	return c
 }
 
 // TestConfined is S8's part about the data folder: real servers that read files and

@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 		"forge-mcp":   forgeServer,
 		"deeds-mcp":   deedsMCP,
 		"call-all":    callAll,
+		"pantry-mcp":  pantryServer,
 		"call-tool":   callTool,
 		"call-method": callMethod,
 		"call-many":   callMany,

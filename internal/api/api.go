@@ -49,6 +49,8 @@ type Options struct {
 	Version, Config string
 	// Confined says how commands are kept out of the data folder.
 	Confined string
+	// Login makes a link that signs the owner in on the approval page.
+	Login func(ctx context.Context, id string) (LoginAnswer, error)
 	// Token is what a request on the socket must carry. It lies in a file beside
 	// the socket: some protections keep a command from reading a file there that
 	// cannot keep it from connecting.
@@ -76,6 +78,8 @@ var routes = []route{
 	{"GET", "/v1/audit/proof", policy.Audit, []string{"index"}, (*server).proof},
 	{"GET", "/v1/metrics", policy.Operate, nil, (*server).metrics},
 	{"POST", "/v1/reload", policy.Operate, nil, (*server).reload},
+	{"POST", "/v1/login", policy.Operate, nil, (*server).login},
+	{"GET", "/v1/approvals/stats", policy.Operate, []string{"since"}, (*server).approvalStats},
 	{"GET", "/v1/kill", policy.Operate, nil, (*server).kills},
 	{"POST", "/v1/kill", policy.Operate, nil, (*server).kill},
 	{"POST", "/v1/kill/lift", policy.Operate, nil, (*server).lift},

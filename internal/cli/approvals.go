@@ -26,7 +26,7 @@ func newApprovalsCmd(s *Streams) *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newApprovalsListCmd(s), newApprovalsWatchCmd(s), newApprovalsShowCmd(s),
+	cmd.AddCommand(newApprovalsListCmd(s), newApprovalsWatchCmd(s), newApprovalsShowCmd(s), newApprovalsOpenCmd(s), newApprovalsStatsCmd(s),
 		newApprovalsApproveCmd(s), newApprovalsDenyCmd(s))
 	return cmd
 }

@@ -73,6 +73,7 @@ func runServe(ctx context.Context, o *serveOptions) error {
 	}
 	defer d.close()
 	d.sayWalls()
+	d.tellHook(ctx)
 	go d.reloadOn(ctx, hangups(ctx))
 	if o.background {
 		return d.serveInBackground(ctx)
@@ -145,7 +146,7 @@ func (d *daemon) listenLocally(ctx context.Context, patience time.Duration) (net
 func (d *daemon) operatorOptions() api.Options {
 	return api.Options{
 		Gateway: d.gateway, Reload: d.reload, Version: version(), Config: d.path,
-		Confined: string(d.walls.By),
+		Confined: string(d.walls.By), Login: d.front.login,
 		Log: func() api.Log {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -256,6 +257,7 @@ type daemon struct {
 	ledger  *ledger        // nil while calls are not judged
 	walls   *confine.Walls
 	notices []*time.Timer // of the end of observing
+	front   front
 
 	mu  sync.Mutex
 	cfg *config.Config
@@ -357,6 +359,10 @@ func (d *daemon) judge(c *config.Config) (*gateway.Judge, error) {
 	}
 	judge.ReadOnly, judge.Ladder = d.reads, d.ledger.ladder(c)
 	d.announceObserve(judge.Observe)
+	judge.Ladder.Link = d.front.link
+	if err := d.openPage(c); err != nil {
+		return nil, err
+	}
 	return judge, d.ledger.keep(c, d.log)
 }
 
@@ -432,6 +438,7 @@ func (d *daemon) serve(ctx context.Context, l net.Listener) error {
 
 // close ends sessions and servers.
 func (d *daemon) close() {
+	d.front.close()
 	d.handler.Close()
 	d.gateway.Replace()
 	d.gateway.Wait()

@@ -99,6 +99,10 @@ type Config struct {
 	OnStoreLoss StoreLoss `yaml:"on_store_loss" default:"refuse"`
 	// Approvals say how people are asked about calls.
 	Approvals Approvals `yaml:"approvals"`
+	// Page is where people answer questions in a browser, while calls are judged.
+	Page Page `yaml:"page"`
+	// Webhook has another program ask people, such as a chat.
+	Webhook Webhook `yaml:"webhook"`
 	// Limits bound what clients and servers may cost the gateway.
 	Limits Limits `yaml:"limits"`
 	// Timeouts bound how long the gateway waits.

@@ -177,6 +177,7 @@ func (g *Gateway) ask(ctx context.Context, m *matter, r *approval.Request, s *ap
 		}
 	}
 	m.question, m.gaps, m.entry.Approval = question, s.Gaps, question.ID
+	g.keepDraft(m, question.ID)
 	if m.call.asked {
 		return nil, nil
 	}

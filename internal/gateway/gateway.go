@@ -53,6 +53,7 @@ type Gateway struct {
 
 	branches branches // sessions of dispatched calls
 	shares   shares   // reads under way
+	drafts   drafts   // calls that wait for a person and can be tried
 
 	mu      sync.Mutex // one reload at a time
 	leaving sync.WaitGroup

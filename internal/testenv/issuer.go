@@ -21,7 +21,8 @@ var issuerProgram []byte
 // An Issuer is a running authorization server: oidc-provider, as its own
 // process. It logs everybody in as "ann" of the group "writers", and knows the
 // public client "host", whose redirect address is /callback on any loopback
-// port, and the confidential client "robot".
+// port, and the confidential clients "robot" and "page", for people who log in on
+// a page whose redirect address is /login/callback.
 type Issuer struct {
 	t   testing.TB
 	URL string

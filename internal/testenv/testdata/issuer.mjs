@@ -35,6 +35,14 @@ function newProvider() {
         response_types: ['code'],
       },
       {
+        client_id: 'page',
+        client_secret: 'only for tests',
+        application_type: 'native',
+        redirect_uris: ['http://127.0.0.1/login/callback'],
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+      },
+      {
         client_id: 'robot',
         client_secret: 'only for tests',
         redirect_uris: [],
@@ -42,7 +50,9 @@ function newProvider() {
         response_types: [],
       },
     ],
-    findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
+    findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, groups: ['writers'] }) }),
+    claims: { openid: ['sub'], groups: ['groups'] },
+    conformIdTokenClaims: false,
     extraTokenClaims: () => ({ groups: ['writers'] }),
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
     features: {
