@@ -133,7 +133,7 @@ func checkModes(t *testing.T, what string, now *time.Time, j *gateway.Judge, q *
 		t.Errorf("%s: observed after its end", what)
 	case entry.Observe != (p.Observed != "") || (entry.Observe && entry.Effect == annotary.Allow.String()):
 		t.Errorf("%s: observed %q, recorded %v %s", what, p.Observed, entry.Observe, entry.Effect)
-	case shown && !visible, !shown && visible && (!q.ReadOnly || reads):
+	case shown && !visible, !shown && visible && (!q.ReadOnly || reads), shown && q.ReadOnly && !p.Tool.MayRead():
 		t.Errorf("%s: listed %v, told %q", what, shown, told)
 	}
 }
@@ -236,6 +236,13 @@ func TestProfilesBar(t *testing.T) {
 	}
 	if err := send("db", "scientists"); err != nil {
 		t.Errorf("a member: %v", err)
+	}
+	p, err := g.Predict(t.Context(), &gateway.Question{Principal: annotary.Principal{Subject: "ann"}, Server: "db", Tool: "get_row"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := p.Verdict(); err == nil || err.Error() != absent.Error() || len(v.Reasons) > 0 {
+		t.Errorf("the caller learns %+v, %v", v, err)
 	}
 	j.Wait()
 	if e := entries(t, log)[0]; e.Reasons[0].Code != annotary.CodeProfile || e.Effect != "deny" {

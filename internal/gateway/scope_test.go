@@ -109,7 +109,11 @@ func TestVerdictLeaksNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := json.Marshal(p.Verdict())
+		v, err := p.Verdict()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,21 +22,23 @@ type VerdictReason struct {
 }
 
 // Verdict says what the caller may know. What is hidden from it and what is not
-// there are one and the same.
-func (p *Prediction) Verdict() Verdict {
+// there are one and the same; so is a server that is for others.
+func (p *Prediction) Verdict() (Verdict, error) {
 	v := Verdict{Effect: annotary.Deny.String(), Code: p.Told, Reasons: []VerdictReason{}, Scopes: p.Scopes}
 	switch p.Told {
 	case "":
 		v.Effect = annotary.Allow.String()
-		return v
+		return v, nil
+	case CodeUnknownServer:
+		return v, errNoServer()
 	case annotary.CodeUnknownTool:
 		v.Reasons = []VerdictReason{{Code: p.Told, Text: "the server has no tool of this name"}}
-		return v
+		return v, nil
 	case annotary.CodeApproval:
 		v.Effect = annotary.Ask.String()
 	}
 	for _, r := range p.Call.Reasons {
 		v.Reasons = append(v.Reasons, VerdictReason{r.Code, r.Rule, r.Text, r.Hint})
 	}
-	return v
+	return v, nil
 }

@@ -49,7 +49,12 @@ func (h *Handler) decide(w http.ResponseWriter, r *http.Request) {
 		x.answerError(err)
 		return
 	}
-	x.answerJSON(http.StatusOK, p.Verdict())
+	verdict, err := p.Verdict()
+	if err != nil {
+		x.answerError(err)
+		return
+	}
+	x.answerJSON(http.StatusOK, verdict)
 }
 
 // question reads what is asked. Without arguments nothing is asked of them.
