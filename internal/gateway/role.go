@@ -12,5 +12,5 @@ func (g *Gateway) MayAct(who *annotary.Principal, role policy.Role) annotary.Dec
 	if judge == nil {
 		return refusing(annotary.CodeNoPermit, "nothing permits it")
 	}
-	return judge.Policies.MayAct(policy.NewSubject(who), role)
+	return judge.Policies.MayAct(judge.subject(who), role)
 }
