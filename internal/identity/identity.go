@@ -43,11 +43,13 @@ type Options struct {
 }
 
 // An Identity knows whose word counts. It does not change, apart from the keys
-// of issuers, which it reads again when they may have changed.
+// of issuers, which it reads again when they may have changed, and from the
+// tokens whose signature it has checked.
 type Identity struct {
 	opts    Options
 	issuers map[string]*verifier
 	keys    keyring
+	seen    memory
 }
 
 // New makes an identity.

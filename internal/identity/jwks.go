@@ -62,24 +62,26 @@ func newKeySet(i Issuer, client *http.Client, now func() time.Time) *keySet {
 	return &keySet{issuer: i, client: client, now: now, ration: rate.NewLimiter(rate.Every(10*time.Second), 5)}
 }
 
-// find returns the keys of this id; those of any id if a token names none.
-func (s *keySet) find(ctx context.Context, kid string) ([]jose.JSONWebKey, error) {
+// find returns the keys, read again if they are old or none has this id.
+func (s *keySet) find(ctx context.Context, kid string) (*keysAt, error) {
 	last := s.last.Load()
-	if found := last.named(kid); len(found) > 0 && s.now().Sub(last.at) < stale {
+	if len(last.named(kid)) > 0 && s.now().Sub(last.at) < stale {
 		if s.now().Sub(last.at) < fresh || !s.asking.TryLock() {
-			return found, nil // where keys are being read again, nobody else waits
+			return last, nil // where keys are being read again, nobody else waits
 		}
 	} else {
 		s.asking.Lock()
 	}
 	defer s.asking.Unlock()
-	next, err := s.refresh(ctx, last)
-	if err != nil {
-		return nil, err
-	}
-	return next.named(kid), nil
+	return s.refresh(ctx, last)
 }
 
+// still reports whether these are the keys, and need not be read again.
+func (s *keySet) still(keys *keysAt) bool {
+	return s.last.Load() == keys && s.now().Sub(keys.at) < fresh
+}
+
+// named returns the keys of this id; all of them if a token names none.
 func (k *keysAt) named(kid string) []jose.JSONWebKey {
 	if k == nil {
 		return nil

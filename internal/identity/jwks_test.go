@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -147,6 +148,51 @@ func TestIssuerDown(t *testing.T) {
 	now = now.Add(2 * time.Second)
 	if _, c := ask(id, "Authorization", "Bearer "+token); c == nil || c.Status != http.StatusServiceUnavailable {
 		t.Errorf("down for more than an hour: %+v", c)
+	}
+}
+
+// TestRemembered: that a signature was checked once lets nothing pass that does
+// not hold now, and for this resource.
+func TestRemembered(t *testing.T) {
+	p, now := newPaper(t), noon
+	id := New(Options{URL: gatewayURL, Issuers: []Issuer{{URL: p.URL}}, Now: func() time.Time { return now }})
+	token := p.token(t, now.Add(time.Minute))
+	r := httptest.NewRequest(http.MethodPost, "/", nil)
+	r.Header.Set("Authorization", "Bearer "+token)
+	for range 3 {
+		if _, err := id.Identify(r, "/mcp/s/notes"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := id.Identify(r, "/mcp/s/other"); err == nil {
+		t.Error("it counts for another resource")
+	}
+	now = now.Add(2 * time.Minute)
+	if _, err := id.Identify(r, "/mcp/s/notes"); err == nil {
+		t.Error("it counts although it has expired")
+	}
+}
+
+// TestMemory_bounded: however many tokens come, few are remembered, and those
+// that come often stay.
+func TestMemory_bounded(t *testing.T) {
+	p := newPaper(t)
+	id := New(Options{URL: gatewayURL, Issuers: []Issuer{{URL: p.URL}}, Now: at(noon)})
+	keys, err := id.issuers[p.URL].keys.find(t.Context(), "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := &remembered{by: id.issuers[p.URL], keys: keys}
+	often := sha256.Sum256([]byte("often"))
+	id.seen.remember(often, known)
+	for i := range 10 * maxRemembered {
+		id.seen.remember(sha256.Sum256(fmt.Append(nil, i)), known)
+		if i%100 == 0 && id.seen.recall(often) == nil {
+			t.Fatalf("forgotten after %d others", i)
+		}
+	}
+	if n := len(id.seen.young) + len(id.seen.before); n > 2*maxRemembered {
+		t.Errorf("%d tokens are remembered", n)
 	}
 }
 

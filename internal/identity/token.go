@@ -86,33 +86,42 @@ func (p *payload) UnmarshalJSON(raw []byte) error {
 
 // verify says whom a token speaks for, if it counts for this resource.
 func (id *Identity) verify(r *http.Request, token, resource string) (annotary.Principal, error) {
+	sum := sha256.Sum256([]byte(token))
+	known := id.seen.recall(sum)
+	if known == nil {
+		var err error
+		if known, err = id.read(r.Context(), token); err != nil {
+			return annotary.Principal{}, err
+		}
+		id.seen.remember(sum, known)
+	}
+	if err := known.by.check(known.claims, resource); err != nil {
+		return annotary.Principal{}, err
+	}
+	if err := known.claims.heldBy(r.TLS); err != nil {
+		return annotary.Principal{}, err
+	}
+	return known.by.principal(known.claims)
+}
+
+// read checks the signature of a token and returns what was signed.
+func (id *Identity) read(ctx context.Context, token string) (*remembered, error) {
 	parsed, err := jwt.ParseSigned(token, algorithms)
 	if err != nil {
-		return annotary.Principal{}, fmt.Errorf("%w: %w", errToken, err)
+		return nil, fmt.Errorf("%w: %w", errToken, err)
 	}
-	var said claims
-	if err := parsed.UnsafeClaimsWithoutVerification(&said.Claims); err != nil {
-		return annotary.Principal{}, fmt.Errorf("%w: %w", errToken, err)
+	var said jwt.Claims
+	if err := parsed.UnsafeClaimsWithoutVerification(&said); err != nil {
+		return nil, fmt.Errorf("%w: %w", errToken, err)
 	}
 	v := id.issuers[said.Issuer] // whose keys to check with; nothing else of it counts yet
 	if v == nil {
-		return annotary.Principal{}, errIssuer
+		return nil, errIssuer
 	}
-	c, err := v.read(r.Context(), parsed)
-	if err != nil {
-		return annotary.Principal{}, err
-	}
-	if err := v.check(c, resource); err != nil {
-		return annotary.Principal{}, err
-	}
-	if err := c.heldBy(r.TLS); err != nil {
-		return annotary.Principal{}, err
-	}
-	return v.principal(c)
+	return v.read(ctx, parsed)
 }
 
-// read checks the signature and returns what was signed.
-func (v *verifier) read(ctx context.Context, token *jwt.JSONWebToken) (*claims, error) {
+func (v *verifier) read(ctx context.Context, token *jwt.JSONWebToken) (*remembered, error) {
 	header := token.Headers[0]
 	if kind, _ := header.ExtraHeaders[jose.HeaderType].(string); !slices.Contains(types, strings.ToLower(kind)) {
 		return nil, fmt.Errorf("%w: it calls itself %q", errToken, kind)
@@ -121,13 +130,13 @@ func (v *verifier) read(ctx context.Context, token *jwt.JSONWebToken) (*claims, 
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range keys {
+	for _, key := range keys.named(header.KeyID) {
 		if key.Algorithm != "" && key.Algorithm != header.Algorithm {
 			continue
 		}
 		c := new(claims)
 		if err := token.Claims(key.Key, &c.Claims, &c.raw); err == nil {
-			return c, nil
+			return &remembered{v, c, keys}, nil
 		}
 	}
 	return nil, fmt.Errorf("%w: no key of the issuer made the signature", errToken)
