@@ -31,6 +31,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/annotary/annotary/internal/cli"
+	"github.com/annotary/annotary/internal/identity"
 	"github.com/annotary/annotary/internal/testenv"
 )
 
@@ -289,6 +290,43 @@ servers: {notes: {url: %q}}
 	}
 }
 
+// TestSessionOfAnother: a session belongs to who opened it; with another's key it
+// does not exist.
+func TestSessionOfAnother(t *testing.T) {
+	ann, annHash := identity.NewKey()
+	eve, eveHash := identity.NewKey()
+	endpoint := serve(t, fmt.Sprintf(`
+listen: 127.0.0.1:0
+identity: {keys: {ann: {hash: %q}, eve: {hash: %q}}}
+servers: {notes: {url: %q}}
+`, annHash, eveHash, newNotes(t).URL))
+	post := func(key, session, body string) *http.Response {
+		req := request(t, http.MethodPost, endpoint, key, body)
+		if session != "" {
+			req.Header.Set("Mcp-Session-Id", session)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res
+	}
+	session := post(ann, "", hello).Header.Get("Mcp-Session-Id")
+	if session == "" {
+		t.Fatal("no session was opened")
+	}
+	const list = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	for _, tc := range []struct {
+		name, key string
+		status    int
+	}{{"another's", eve, http.StatusNotFound}, {"nobody's", "", http.StatusUnauthorized}, {"its own", ann, http.StatusOK}} {
+		if res := post(tc.key, session, list); res.StatusCode != tc.status {
+			t.Errorf("%s key: %s, want %d", tc.name, res.Status, tc.status)
+		}
+	}
+}
+
 // TestOperatorTokens: a token for the operator's channel opens that and not MCP,
 // and the other way round; and only to who has the role.
 func TestOperatorTokens(t *testing.T) {
@@ -328,7 +366,18 @@ servers: {notes: {url: %q}}
 // statusOf greets with a token and says how that was taken.
 func statusOf(t *testing.T, method, url, token string) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(hello))
+	res, err := http.DefaultClient.Do(request(t, method, url, token, hello))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	return res.StatusCode
+}
+
+// request carries a message and a token, if there is one.
+func request(t *testing.T, method, url, token, body string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,12 +386,7 @@ func statusOf(t *testing.T, method, url, token string) int {
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
-	return res.StatusCode
+	return req
 }
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`

@@ -44,20 +44,22 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestReferenceExamples loads every YAML block of the page.
+// TestReferenceExamples loads every YAML block of the pages on the configuration.
 func TestReferenceExamples(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(testenv.Root(t), "docs", "configuration.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := strings.Split(string(page), "```yaml\n")[1:]
-	if len(blocks) == 0 {
-		t.Fatal("the page has no example")
-	}
-	for i, b := range blocks {
-		src, _, _ := strings.Cut(b, "```")
-		if _, err := parse(FileName, []byte(src), env("GITHUB_TOKEN", "x", "HOME", "/home/me")); err != nil {
-			t.Errorf("example %d: %v", i+1, err)
+	for _, name := range []string{"configuration.md", "identity.md"} {
+		page, err := os.ReadFile(filepath.Join(testenv.Root(t), "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := strings.Split(string(page), "```yaml\n")[1:]
+		if len(blocks) == 0 {
+			t.Fatalf("%s has no example", name)
+		}
+		for i, b := range blocks {
+			src, _, _ := strings.Cut(b, "```")
+			if _, err := parse(FileName, []byte(src), env("GITHUB_TOKEN", "x", "HOME", "/home/me")); err != nil {
+				t.Errorf("%s, example %d: %v", name, i+1, err)
+			}
 		}
 	}
 }

@@ -82,3 +82,34 @@ func (m *mirror) forget() {
 	defer m.mu.Unlock()
 	m.body = ""
 }
+
+// FuzzDecide sends any question. Each gets an answer in JSON that says what is
+// wrong with it, or that nothing is judged here.
+func FuzzDecide(f *testing.F) {
+	f.Add([]byte(`{"server":"web","tool":"x","arguments":{"a":[1,{"b":null}]}}`))
+	f.Add([]byte(`{"server":"web","tool":"x","tool":"y"}`))
+	f.Add([]byte(`{"server":"web","tool":"x","arguments":[]}`))
+	f.Add([]byte(`{"server":"\ud800","tool":1}`))
+	f.Add([]byte(`[`))
+	up := newMirror(f)
+	h := wire.New(gateway.New(server(f, upstream.Target{Name: "web", URL: up.url}, upstream.ServerOptions{})), wire.Options{MaxBody: 1 << 12, MaxDepth: 32})
+	f.Cleanup(h.Close)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		up.forget()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/decide", strings.NewReader(string(body)))
+		r.Host, r.Header = "localhost", http.Header{"Content-Type": {"application/json"}}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		switch w.Code {
+		case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusConflict:
+		default:
+			t.Fatalf("status %d", w.Code)
+		}
+		if err := strict.Check(w.Body.Bytes(), strict.Limits{}); err != nil {
+			t.Fatalf("%v: %s", err, w.Body)
+		}
+		if seen := up.seen(); seen != "" {
+			t.Fatalf("the server was asked %s", seen)
+		}
+	})
+}
