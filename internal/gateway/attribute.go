@@ -18,10 +18,15 @@ var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f",
 // and every line of the server's begins with a mark, so that it can neither write
 // a first line nor pretend that it was somebody else's.
 func attribute(server, text string) string {
-	text = shape.Clean(lineBreaks.Replace(text))
-	if runes := []rune(text); len(runes) > maxElicit {
-		text = string(runes[:maxElicit-1]) + "…"
+	cut := len(text) > 4*maxElicit // before it is cleaned, which costs
+	if cut {
+		text = strings.ToValidUTF8(text[:4*maxElicit], "")
 	}
+	runes := []rune(shape.Clean(lineBreaks.Replace(text)))
+	if cut = cut || len(runes) > maxElicit; cut {
+		runes = append(runes[:min(len(runes), maxElicit-1)], '…')
+	}
+	text = string(runes)
 	return "The server " + strconv.Quote(server) + " asks:\n> " + strings.ReplaceAll(text, "\n", "\n> ")
 }
 

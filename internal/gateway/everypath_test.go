@@ -71,9 +71,15 @@ type caller struct {
 	apps bool
 }
 
+// find calls one of the tools at /mcp/find, by the caller's host.
+func (c *caller) find(name, args string) []byte {
+	c.t.Helper()
+	return c.do(c.who, c.apps, gateway.Find, "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s,`, name, args))
+}
+
 func (c *caller) seesTheSame(r *rand.Rand, met map[annotary.Code]int) {
 	c.t.Helper()
-	found := namesAt(strict.Get(c.tool(c.who, "find_tools", `{"max":50}`), "result", "structuredContent", "tools"), "tool")
+	found := namesAt(strict.Get(c.find("find_tools", `{"max":50}`), "result", "structuredContent", "tools"), "tool")
 	for _, server := range []string{"db", "files"} {
 		listed := namesAt(strict.Get(c.do(c.who, c.apps, server, "tools/list", ""), "result", "tools"), "name")
 		plain := namesAt(strict.Get(c.do(c.who, false, server, "tools/list", ""), "result", "tools"), "name")
@@ -88,11 +94,11 @@ func (c *caller) seesTheSame(r *rand.Rand, met map[annotary.Code]int) {
 			if got := slices.Contains(found, label); got != model {
 				c.t.Errorf("%s: found %v, listed %v", label, got, model)
 			}
-			byName := namesAt(strict.Get(c.tool(c.who, "find_tools", fmt.Sprintf(`{"query":%q,"max":50}`, label)), "result", "structuredContent", "tools"), "tool")
+			byName := namesAt(strict.Get(c.find("find_tools", fmt.Sprintf(`{"query":%q,"max":50}`, label)), "result", "structuredContent", "tools"), "tool")
 			if got := slices.Contains(byName, label); got != model {
 				c.t.Errorf("%s: found by its name %v, listed %v", label, got, model)
 			}
-			if got := codeOf(c.tool(c.who, "describe_tool", fmt.Sprintf(`{"tool":%q}`, label))) == ""; got != model {
+			if got := codeOf(c.find("describe_tool", fmt.Sprintf(`{"tool":%q}`, label))) == ""; got != model {
 				c.t.Errorf("%s: described %v, listed %v", label, got, model)
 			}
 			args := pick(r, []string{`{}`, `{"x":"1"}`, `{"x":"2"}`, `{"a":1,"A":2}`})
@@ -144,7 +150,7 @@ func (c *caller) calls(server, name, args string, sees, model bool, met map[anno
 	doors := []string{"call_read", "call_write", "call_destructive"}
 	for i, door := range doors {
 		before := c.did()
-		got := annotary.Code(codeOf(c.tool(c.who, door, fmt.Sprintf(`{"tool":%q,"arguments":%s}`, label, args))))
+		got := annotary.Code(codeOf(c.find(door, fmt.Sprintf(`{"tool":%q,"arguments":%s}`, label, args))))
 		met[got]++
 		decided := c.lastDecided()
 		worse := model && i < slices.Index([]string{"read", "write", "destructive"}, p.Hints.Class().String())
