@@ -359,8 +359,8 @@ func TestAnswersToNothingStay(t *testing.T) {
 
 // TestNotificationsAreNoWayRound: a call without an id is no call.
 func TestNotificationsAreNoWayRound(t *testing.T) {
-	j := allowing(t)
-	j.Methods = map[string][]string{"db": {"*"}}
+	j := permitAll(t)
+	j.Log, j.Methods = &memory.Log{}, map[string][]string{"db": {"*"}}
 	g, f := startAsker(t, j)
 	u := newLegacyUser(t, g, "db")
 	before := f.did()
