@@ -25,7 +25,7 @@ var floors = [][]string{
 	{
 		"lint", "tool", "agent",
 		"internal/identity", "internal/catalog", "internal/session", "internal/approval",
-		"internal/upstream", "internal/observe", "internal/clients", "internal/notary", "internal/spool", "internal/label",
+		"internal/upstream", "internal/observe", "internal/clients", "internal/notary", "internal/spool", "internal/label", "internal/override",
 	},
 	{"internal/gateway", "internal/verify", "internal/pins", "internal/storetest", "internal/scan", "tool/tooltest", "tool/toolpg", "tool/internal/burst"},
 	{"internal/jetstream", "internal/memory", "internal/wire", "internal/api", "internal/console", "internal/config", "internal/export"},

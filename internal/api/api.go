@@ -45,6 +45,10 @@ type Options struct {
 	State func() *StateHealth
 	// Audit says how the log is doing, nil while there is none.
 	Audit func() *AuditHealth
+	// Backup writes what the gateway keeps into an archive.
+	Backup func(ctx context.Context, w io.Writer) error
+	// Words are what the operator says of tools.
+	Words Words
 	// Version and Config are what status tells.
 	Version, Config string
 	// Confined says how commands are kept out of the data folder.
@@ -89,6 +93,9 @@ var routes = []route{
 	{"POST", "/v1/approvals/{id}/answer", approve, nil, (*server).answerApproval},
 	{"GET", "/v1/grants", policy.Operate, []string{"all"}, (*server).grants},
 	{"POST", "/v1/grants/{id}/revoke", policy.Operate, nil, (*server).revokeGrant},
+	{"GET", "/v1/backup", policy.Audit, nil, (*server).backup},
+	{"GET", "/v1/overrides", policy.Operate, nil, (*server).overrides},
+	{"POST", "/v1/overrides", policy.Operate, nil, (*server).say},
 }
 
 // Handler answers the operator.

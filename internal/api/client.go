@@ -13,6 +13,7 @@ import (
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/audit"
+	"github.com/annotary/annotary/internal/override"
 )
 
 // A Client asks a running gateway.
@@ -50,6 +51,32 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 func (c *Client) Why(ctx context.Context, q WhyRequest) (WhyAnswer, error) {
 	var a WhyAnswer
 	return a, c.get(ctx, "POST", "/v1/why", q, &a)
+}
+
+// Overrides returns the operator's words in force.
+func (c *Client) Overrides(ctx context.Context) (Overrides, error) {
+	var a Overrides
+	return a, c.get(ctx, "GET", "/v1/overrides", nil, &a)
+}
+
+// Say has the gateway write the operator's words down in its store.
+func (c *Client) Say(ctx context.Context, words []override.Word) error {
+	return c.get(ctx, "POST", "/v1/overrides", Sayings{words}, &struct{}{})
+}
+
+// Backup writes a copy of what the gateway keeps and returns its size.
+func (c *Client) Backup(ctx context.Context, w io.Writer) (int64, error) {
+	res, err := c.do(ctx, "GET", "/v1/backup", nil)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	n, err := io.Copy(w, res.Body)
+	if err != nil {
+		return n, annotary.E(annotary.CodeConnect, "the gateway stopped before everything was copied", err).
+			WithHint("its log says why; try again")
+	}
+	return n, nil
 }
 
 // Reload has the gateway read its configuration again.

@@ -38,6 +38,9 @@ type StateHealth struct {
 	Lost     bool      `json:"lost"`  // it was silent for too long: what needs it is refused
 	Heard    time.Time `json:"heard"` // when it last answered
 	Problem  string    `json:"problem,omitempty"`
+	// Forgot is until when conversations start as if they had seen everything,
+	// because what they have seen was forgotten.
+	Forgot *time.Time `json:"forgot,omitempty"`
 }
 
 func (s *server) status(w http.ResponseWriter, _ *http.Request) error {

@@ -34,6 +34,9 @@ type Stance struct {
 	Identity string
 	// Overrides set hints of tools.
 	Overrides []Override
+	// Said are overrides that count only where those before say nothing: what
+	// was said while the gateway ran does not overrule what it was started with.
+	Said []Override
 	// Narrow says which argument of a tool tells that a call only reads.
 	Narrow []Narrow
 	// Scopes a caller needs, by tool.
@@ -238,23 +241,62 @@ func (t *Tool) MayRead() bool { return t.Hints.Vouched(annotary.ReadOnly) || len
 // Target returns what policies see of the tool, whatever the arguments.
 func (t *Tool) Target() *policy.Target { return t.target }
 
-// claims are the operator's words on a tool that are in force now.
+// claims are the operator's words on a tool that are in force now. What was said
+// and contradicts what is written does not count.
 func (s *Stance) claims(tool string, now time.Time) []annotary.Claim {
+	written := claimsOf(s.Overrides, tool, now, nil)
+	if len(s.Said) == 0 {
+		return written
+	}
+	all := append(slices.Clone(written), claimsOf(s.Said, tool, now, written)...)
+	if _, err := annotary.Resolve(annotary.Known{Claims: all}); err != nil {
+		return written
+	}
+	return all
+}
+
+// claimsOf are what overrides say of a tool, of hints that others do not speak
+// of.
+func claimsOf(overrides []Override, tool string, now time.Time, others []annotary.Claim) []annotary.Claim {
 	var claims []annotary.Claim
-	for _, o := range s.Overrides {
+	for _, o := range overrides {
 		if !Match(o.Tools, tool) || o.expired(now) {
 			continue
 		}
 		for n := range annotary.HintName(annotary.NumHints) {
-			if v, ok := o.Hints[n]; ok {
-				claims = append(claims, annotary.Claim{
-					Hint: n, Value: annotary.ValueOf(v), By: annotary.FromOperator, Evidence: o.Evidence,
-					Why: cmp.Or(o.Reason, "the operator says so") + o.where(),
-				})
+			v, ok := o.Hints[n]
+			if !ok || slices.ContainsFunc(others, func(c annotary.Claim) bool { return c.Hint == n }) {
+				continue
 			}
+			claims = append(claims, annotary.Claim{
+				Hint: n, Value: annotary.ValueOf(v), By: annotary.FromOperator, Evidence: o.Evidence,
+				Why: cmp.Or(o.Reason, "the operator says so") + o.where(),
+			})
 		}
 	}
 	return claims
+}
+
+// Overruled returns the override that keeps something from being said of a tool:
+// one that speaks of the same hint, or that it would contradict; nil if it would
+// count.
+func (s *Stance) Overruled(said *Override, now time.Time) *Override {
+	for i := range s.Overrides {
+		o := &s.Overrides[i]
+		if !Match(o.Tools, said.Tools) || o.expired(now) {
+			continue
+		}
+		for n := range said.Hints {
+			if _, spoken := o.Hints[n]; spoken {
+				return o
+			}
+		}
+		both := append(claimsOf([]Override{*o}, said.Tools, now, nil), claimsOf([]Override{*said}, said.Tools, now, nil)...)
+		if _, err := annotary.Resolve(annotary.Known{Claims: both}); err != nil {
+			return o
+		}
+	}
+	return nil
 }
 
 func (o *Override) expired(now time.Time) bool { return !o.Expires.IsZero() && !now.Before(o.Expires) }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/catalog"
 	"github.com/annotary/annotary/internal/config"
+	"github.com/annotary/annotary/internal/override"
 	"github.com/annotary/annotary/internal/upstream"
 )
 
@@ -24,6 +26,7 @@ type acceptOptions struct {
 	dryRun  bool
 	yes     bool
 	json    bool
+	said    []override.Word // what the store has already
 }
 
 func newAcceptCmd(s *Streams) *cobra.Command {
@@ -36,7 +39,8 @@ func newAcceptCmd(s *Streams) *cobra.Command {
 			"that they or their definitions suggest and that nobody vouches for yet, and after\n" +
 			"your yes writes them into the configuration as your own word. Comments and\n" +
 			"everything else in the file stay as they are. What contradicts itself is not\n" +
-			"proposed. No tool is called. A running gateway is asked to read the file again.",
+			"proposed. No tool is called. A running gateway is asked to read the file again.\n" +
+			"Where gateways share a store, your word goes there, through a running one.",
 		Example: "  annotary accept --class read --dry-run\n" +
 			"  annotary accept 'notes/list_*' --yes",
 		Args: usageArgs(cobra.MaximumNArgs(1)),
@@ -73,6 +77,13 @@ func runAccept(ctx context.Context, o *acceptOptions) error {
 		return annotary.E(annotary.CodeUsage, fmt.Sprintf("there is no class %q", o.class), nil).
 			WithHint("classes are read, write and destructive")
 	}
+	home := config.Ours(path)
+	if c.State.Shared() {
+		home = "the store that the gateways share"
+		if o.said, err = o.storedWords(ctx, path); err != nil {
+			return err
+		}
+	}
 	found, skipped, err := o.collect(ctx, c, path)
 	if err != nil {
 		return err
@@ -80,8 +91,11 @@ func runAccept(ctx context.Context, o *acceptOptions) error {
 	if err := o.show(found, skipped); err != nil || o.dryRun || len(found) == 0 {
 		return err
 	}
-	if ok, err := o.confirm(len(found), config.Ours(path)); err != nil || !ok {
+	if ok, err := o.confirm(len(found), home); err != nil || !ok {
 		return err
+	}
+	if c.State.Shared() {
+		return o.say(ctx, path, found)
 	}
 	if err := write(path, found); err != nil {
 		return err
@@ -108,6 +122,56 @@ func (o *acceptOptions) tellGateway(ctx context.Context, path string) error {
 		return annotary.E(annotary.CodeConfig, "written, but the running gateway did not take it: "+err.Error(), err).
 			WithHint("it goes on with what it had; mend the configuration and send it SIGHUP")
 	}
+}
+
+// storedWords asks a running gateway what was said to it already.
+func (o *acceptOptions) storedWords(ctx context.Context, path string) ([]override.Word, error) {
+	operator, err := operatorOf(path)
+	if err != nil {
+		return nil, err
+	}
+	defer operator.Close()
+	all, err := operator.Overrides(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var words []override.Word
+	for _, w := range all.Overrides {
+		if w.Stored {
+			words = append(words, override.Word{Server: w.Server, Tool: w.Tools, Hints: w.Hints, Believe: w.Believe, Reason: w.Reason, By: w.By, At: w.At})
+		}
+	}
+	return words, nil
+}
+
+// say has a running gateway write the proposals into the store that it shares
+// with others.
+func (o *acceptOptions) say(ctx context.Context, path string, found []proposal) error {
+	operator, err := operatorOf(path)
+	if err != nil {
+		return err
+	}
+	defer operator.Close()
+	words := make([]override.Word, len(found))
+	for i, p := range found {
+		words[i] = override.Word{Server: p.Server, Tool: p.Tool, Hints: p.Hints, Reason: "accepted: " + p.Why}
+		for _, w := range o.said { // a word takes the place of the one before
+			if w.Key() == words[i].Key() {
+				words[i].Hints = mergedHints(w.Hints, p.Hints)
+			}
+		}
+	}
+	if err := operator.Say(ctx, words); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(o.streams.Err, "written; every gateway that shares the store goes by it")
+	return err
+}
+
+func mergedHints(old, new map[string]bool) map[string]bool {
+	all := maps.Clone(old)
+	maps.Copy(all, new)
+	return all
 }
 
 // collect asks the servers that are meant and gathers what they propose.
@@ -145,7 +209,9 @@ func (o *acceptOptions) ask(ctx context.Context, name string, s config.Server, p
 	if err != nil {
 		return nil, err
 	}
-	known, err := catalog.New(name, listing.Tools, stance, time.Now())
+	stances := map[string]catalog.Stance{name: stance}
+	heed(stances, map[string]config.Server{name: s}, o.said)
+	known, err := catalog.New(name, listing.Tools, stances[name], time.Now())
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func buildServers(next, last *config.Config, running map[string]*upstream.Server
 // a running browser. The limits and time-outs of all are part of each.
 func sameServer(next, last *config.Config, name string) bool {
 	running := func(s config.Server) config.Server {
-		s.BelieveHints, s.Overrides, s.Narrow, s.Methods = false, nil, nil, nil
+		s.BelieveHints, s.Overrides, s.Narrow, s.Methods = nil, nil, nil, nil
 		return s
 	}
 	return reflect.DeepEqual(running(next.Servers[name]), running(last.Servers[name])) &&

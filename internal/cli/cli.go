@@ -103,6 +103,7 @@ func newRootCmd(s *Streams) *cobra.Command {
 	root.AddCommand(newKillCmd(s))
 	root.AddCommand(newReportCmd(s))
 	root.AddCommand(newStateCmd(s))
+	root.AddCommand(newOverridesCmd(s))
 	root.AddCommand(newKeysCmd(s))
 	root.AddCommand(newStdioCmd(s))
 	root.AddCommand(newVersionCmd(s))

@@ -17,6 +17,8 @@ import (
 	"github.com/annotary/annotary/internal/config"
 	"github.com/annotary/annotary/internal/gateway"
 	"github.com/annotary/annotary/internal/jetstream"
+	"github.com/annotary/annotary/internal/label"
+	"github.com/annotary/annotary/internal/override"
 	"github.com/annotary/annotary/internal/spool"
 	"github.com/annotary/annotary/policy"
 )
@@ -32,6 +34,11 @@ type ledger struct {
 	spool  *spool.Spool
 	// What people are asked, what they granted, and the keys that seal.
 	approvals, grants, keys *jetstream.Bucket
+	// labels are what conversations have seen.
+	labels *label.Store
+	// words are what the operator said while gateways ran; nil unless several
+	// share the store.
+	words *override.Store
 }
 
 // openLedger opens the log in the data folder. Every opening begins a new epoch,
@@ -52,8 +59,28 @@ func openLedger(ctx context.Context, c *config.Config) (*ledger, error) {
 	if err := l.openDesk(ctx); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
+	if err := l.openLabels(ctx); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
 	return l, nil
 }
+
+// openLabels opens what conversations have seen. An installation that has
+// recorded calls and finds nothing there has forgotten it.
+func (l *ledger) openLabels(ctx context.Context) error {
+	_, last, _, err := l.log.Extent(ctx)
+	if err != nil {
+		return err
+	}
+	bucket, made, err := l.engine.Bucket(ctx, labelsBucket, jetstream.BucketOptions{TTL: label.TTL})
+	if err != nil {
+		return err
+	}
+	l.labels, err = label.Open(ctx, label.Options{Bucket: bucket, Made: made, Old: last > 0, Sole: l.engine.Embedded()})
+	return err
+}
+
+const labelsBucket = "labels"
 
 // catalogueBucket holds what operators say of servers and tools at run time.
 const catalogueBucket = "catalogue"
@@ -179,7 +206,7 @@ func readPolicies(paths []string) ([]policy.File, error) {
 
 // stanceOf is what the configuration says of a server's tools.
 func stanceOf(s config.Server) (catalog.Stance, error) {
-	stance := catalog.Stance{Believe: s.BelieveHints, Unvalidated: s.Validate == config.Off, Unordered: s.Lanes == config.Off}
+	stance := catalog.Stance{Believe: s.Believed(), Unvalidated: s.Validate == config.Off, Unordered: s.Lanes == config.Off}
 	for pattern, o := range s.Overrides {
 		stance.Overrides = append(stance.Overrides, catalog.Override{
 			Tools: pattern, Hints: o.Hints(), Reason: o.Reason, Expires: o.Until.End(), At: o.Position(),

@@ -75,6 +75,7 @@ func runServe(ctx context.Context, o *serveOptions) error {
 	d.sayWalls()
 	d.tellHook(ctx)
 	go d.reloadOn(ctx, hangups(ctx))
+	go d.heedWords(ctx)
 	if o.background {
 		return d.serveInBackground(ctx)
 	}
@@ -165,6 +166,7 @@ func (d *daemon) operatorOptions() api.Options {
 			}
 			return d.ledger.keeper.sealer
 		},
+		Words: d, Backup: d.Backup,
 	}
 }
 
@@ -176,10 +178,14 @@ func (d *daemon) stateHealth() *api.StateHealth {
 		return nil
 	}
 	h := d.ledger.engine.Health()
-	return &api.StateHealth{
+	out := &api.StateHealth{
 		Embedded: h.Embedded, Where: h.Where, Version: h.Version, Replicas: h.Replicas,
-		Lost: h.Lost, Heard: h.Heard.UTC(), Problem: h.Problem,
+		Lost: h.Lost || d.ledger.words != nil && d.ledger.words.Lost(), Heard: h.Heard.UTC(), Problem: h.Problem,
 	}
+	if t := d.ledger.labels.Forgot(); !t.IsZero() {
+		out.Forgot = &t
+	}
+	return out
 }
 
 // serveInBackground serves pipes only, for as long as somebody has one open. A
@@ -258,6 +264,7 @@ type daemon struct {
 	walls   *confine.Walls
 	notices []*time.Timer // of the end of observing
 	front   front
+	said    chan struct{} // gets a value when the operator said something of a tool
 
 	mu  sync.Mutex
 	cfg *config.Config
@@ -272,7 +279,7 @@ func newDaemon(path string, reads bool, log *slog.Logger) (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &daemon{path: path, reads: reads, log: log, cfg: cfg, gateway: gateway.New()}
+	d := &daemon{path: path, reads: reads, log: log, cfg: cfg, gateway: gateway.New(), said: make(chan struct{}, 1)}
 	if d.walls, err = raiseWalls(cfg); err != nil {
 		return nil, err
 	}
@@ -328,6 +335,7 @@ func (d *daemon) reload() error {
 		d.operators.Store(operatorIdentity(next, d.operatorAt.String()))
 	}
 	d.cfg = next
+	d.gateway.Announce(slices.Collect(keysOf(d.gateway.Servers()))...)
 	return nil
 }
 
@@ -348,6 +356,11 @@ func (d *daemon) judge(c *config.Config) (*gateway.Judge, error) {
 		if err := ledger.openSpool(c, d.log); err != nil {
 			return nil, errors.Join(err, ledger.close())
 		}
+		if c.State.Shared() {
+			if err := ledger.openWords(context.Background(), c, d.said); err != nil {
+				return nil, errors.Join(err, ledger.close())
+			}
+		}
 		d.ledger = ledger
 	} else if c.State != d.cfg.State {
 		return nil, annotary.E(annotary.CodeConfig, "the gateway keeps its state elsewhere while it runs", nil).
@@ -356,6 +369,9 @@ func (d *daemon) judge(c *config.Config) (*gateway.Judge, error) {
 	judge, err := buildJudge(c, d.path, d.ledger)
 	if err != nil {
 		return nil, err
+	}
+	if d.ledger.words != nil {
+		heed(judge.Stances, c.Servers, d.ledger.words.Words())
 	}
 	judge.ReadOnly, judge.Ladder = d.reads, d.ledger.ladder(c)
 	d.announceObserve(judge.Observe)

@@ -19,11 +19,11 @@ func newStateCmd(s *Streams) *cobra.Command {
 		Long: "State is what must survive the gateway: its log, and what was decided about tools.\n" +
 			"It is kept in the data folder, or in a NATS cluster if the configuration names one.",
 		Example: "  annotary state status\n" +
-			"  annotary state status --json",
+			"  annotary state backup state.tar",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStateStatusCmd(s))
+	cmd.AddCommand(newStateStatusCmd(s), newStateBackupCmd(s), newStateRestoreCmd(s))
 	return cmd
 }
 
@@ -91,6 +91,9 @@ func healthText(h *api.StateHealth) string {
 	}
 	if h.Problem != "" {
 		text += "The last question failed: " + h.Problem + "\n"
+	}
+	if h.Forgot != nil {
+		text += "What conversations have seen was forgotten. Until " + h.Forgot.Format(time.RFC3339) + " each starts as if it had seen everything.\n"
 	}
 	return text
 }

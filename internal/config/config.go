@@ -134,8 +134,9 @@ type Server struct {
 	// per-session (each session has its own).
 	Instance Instance `yaml:"instance" default:"per-principal"`
 	// BelieveHints takes the server at its word where nobody contradicts it.
-	// Otherwise a hint counts only where you vouch for it in overrides.
-	BelieveHints bool `yaml:"believe_hints"`
+	// Otherwise a hint counts only where you vouch for it in overrides. If left
+	// out, it is not believed, unless that was said while the gateway ran.
+	BelieveHints *bool `yaml:"believe_hints"`
 	// Overrides are your word on the hints of tools, by name or by a pattern
 	// in which * stands for anything.
 	Overrides map[string]Override `yaml:"overrides"`
@@ -160,6 +161,9 @@ type Server struct {
 	// Timeouts of this server alone. What is left out is as in timeouts.
 	Timeouts ServerTimeouts `yaml:"timeouts"`
 }
+
+// Believed reports whether the file takes the server at its word.
+func (s *Server) Believed() bool { return s.BelieveHints != nil && *s.BelieveHints }
 
 // Limits bound what clients and servers may cost the gateway.
 type Limits struct {

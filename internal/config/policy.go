@@ -117,6 +117,14 @@ func (d *Day) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// String writes the day, nothing for none.
+func (d Day) String() string {
+	if time.Time(d).IsZero() {
+		return ""
+	}
+	return time.Time(d).Format(time.DateOnly)
+}
+
 // End returns the moment the day is over, zero for no day.
 func (d Day) End() time.Time {
 	if time.Time(d).IsZero() {

@@ -55,8 +55,9 @@ type Gateway struct {
 	shares   shares   // reads under way
 	drafts   drafts   // calls that wait for a person and can be tried
 
-	mu      sync.Mutex // one reload at a time
-	leaving sync.WaitGroup
+	mu       sync.Mutex // one reload at a time
+	leaving  sync.WaitGroup
+	audience audience
 }
 
 // New makes a gateway in front of these servers.
@@ -86,6 +87,9 @@ func (g *Gateway) Call(ctx context.Context, call *Call) (*upstream.Answer, error
 	answer, err := g.through(ctx, server, call)
 	if err != nil || call.Message.Method == "subscriptions/listen" || waits(answer) {
 		server.Release() // what waits, for events or a person, must not hold up a reload
+		if err == nil && call.Message.Method == "subscriptions/listen" {
+			g.announce(call.Server, &call.Message, answer)
+		}
 		return answer, err
 	}
 	answer.OnClose(server.Release)
@@ -214,7 +218,11 @@ func (g *Gateway) Listen(ctx context.Context, session *Session, lastEvent string
 	}
 	answer, err := leg.Listen(ctx, lastEvent)
 	call := &Call{Principal: session.Principal, Server: session.Server, Era: session.Era, Session: session}
-	return inbound{g, server, call, leg}.hear(ctx, answer, err)
+	answer, err = inbound{g, server, call, leg}.hear(ctx, answer, err)
+	if err == nil {
+		g.announce(session.Server, nil, answer)
+	}
+	return answer, err
 }
 
 // End ends a session and says how its server took it, as an HTTP status.

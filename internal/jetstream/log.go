@@ -25,6 +25,10 @@ const (
 	// dedupWindow is how long the engine remembers the id of a pack. A pack
 	// that was not acknowledged is sent again only well inside it.
 	dedupWindow = 2 * time.Minute
+
+	// What the engine calls logs and buckets.
+	logPrefix    = "AUDIT_"
+	bucketPrefix = "KV_"
 )
 
 // A Log is appended to. Entries that arrive together are written together.
@@ -74,7 +78,7 @@ func (e *Engine) Log(ctx context.Context, name, epoch string, o LogOptions) (*Lo
 	var stream jetstream.Stream
 	err := settled(ctx, forming, func() (err error) {
 		stream, err = e.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-			Name: "AUDIT_" + encodeKey(name), Description: "audit log of " + name,
+			Name: logPrefix + encodeKey(name), Description: "audit log of " + name,
 			Subjects: []string{subject}, Storage: jetstream.FileStorage, Replicas: e.opts.Replicas,
 			MaxBytes: o.MaxBytes, Discard: jetstream.DiscardNew, DenyDelete: true, Duplicates: dedupWindow,
 		})

@@ -96,6 +96,15 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, err
 }
 
+// Forgot returns until when a conversation without a record starts with the
+// worst, because what was seen before is not known; zero if that is over.
+func (s *Store) Forgot() time.Time {
+	if s.opts.Now().Before(s.forgot) {
+		return s.forgot
+	}
+	return time.Time{}
+}
+
 // idle returns when a conversation that went on at a moment has ended. The
 // moment is written down only every quarter of a window, so a quarter more must
 // pass.

@@ -35,13 +35,20 @@ func (f KeyFile) Public() string {
 	return strings.TrimSuffix(string(f), filepath.Ext(string(f))) + ".pub"
 }
 
-// Make makes the first key if there is none.
+// Make makes the first key if there is none. Where the public keys of a log that
+// was put back are there, the new one bears their name: the log goes on.
 func (f KeyFile) Make() error {
 	_, err := os.Stat(string(f))
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return f.add("annotary-log-"+strings.ToLower(rand.Text()[:10]), nil)
+	name := "annotary-log-" + strings.ToLower(rand.Text()[:10])
+	if public, err := os.ReadFile(f.Public()); err == nil {
+		if known, _, ok := strings.Cut(string(public), "+"); ok {
+			name = known
+		}
+	}
+	return f.add(name, nil)
 }
 
 // Rotate puts a new key first. The one before signs beside it until the next
