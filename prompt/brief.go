@@ -69,11 +69,15 @@ func (w *writer) tally(named int) string {
 		return ""
 	}
 	text := fmt.Sprintf("Of %s, %d only read and %d may destroy", count(total, "tool"), len(w.groups[0].tools), len(worst))
-	for i := range named {
-		text += [2]string{": ", ", "}[min(i, 1)] + worst[i].name
+	names := make([]string, 0, named+1)
+	for _, t := range worst[:named] {
+		names = append(names, t.name)
 	}
 	if 0 < named && named < len(worst) {
-		text += ", …"
+		names = append(names, "…")
+	}
+	if named > 0 {
+		text += ": " + strings.Join(names, ", ")
 	}
 	return text + ".\n"
 }
