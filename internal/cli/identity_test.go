@@ -62,7 +62,7 @@ func newNotes(t *testing.T) *notes {
 		n.mu.Unlock()
 		h.ServeHTTP(w, r)
 	}))
-	t.Cleanup(n.Server.Close)
+	t.Cleanup(n.Close)
 	return n
 }
 

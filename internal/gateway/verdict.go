@@ -36,6 +36,7 @@ func (p *Prediction) Verdict() (Verdict, error) {
 		return v, nil
 	case annotary.CodeApproval:
 		v.Effect = annotary.Ask.String()
+	default: // all else is refused
 	}
 	for _, r := range p.Call.Reasons {
 		v.Reasons = append(v.Reasons, VerdictReason{r.Code, r.Rule, r.Text, r.Hint})

@@ -6,7 +6,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -65,7 +67,7 @@ func newPaper(t testing.TB) *paper {
 
 func (p *paper) sign(t testing.TB, claims any) string {
 	t.Helper()
-	token, err := jwt.Signed(p.signer).Claims(claims).Serialize()
+	token, err := jwt.Signed(p.signer).Claims(claims).Serialize() //nolint:misspell // their spelling
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,9 +240,7 @@ func TestClaims(t *testing.T) {
 			tc.issuer.URL = p.URL
 			id := New(Options{URL: gatewayURL, Now: at(noon), Issuers: []Issuer{tc.issuer}})
 			claims := map[string]any{"iss": p.URL, "sub": "ann", "aud": resource, "exp": noon.Add(time.Hour).Unix()}
-			for k, v := range tc.claims {
-				claims[k] = v
-			}
+			maps.Copy(claims, tc.claims)
 			who, c := ask(id, "Authorization", "Bearer "+p.sign(t, claims))
 			if c != nil {
 				t.Fatal(c)
@@ -277,7 +277,7 @@ func FuzzIdentify(f *testing.F) {
 		if err == nil {
 			t.Fatalf("%q is %+v", header, who)
 		}
-		c := err.(*Challenge)
+		c, _ := errors.AsType[*Challenge](err)
 		if c.Status != http.StatusUnauthorized && c.Status != http.StatusBadRequest {
 			t.Fatalf("status %d", c.Status)
 		}
