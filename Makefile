@@ -75,14 +75,10 @@ soak-kill: ## kill a server 1,000 times under load
 soak-reload: ## reload 10,000 times under load
 	ANNOTARY_RELOADS=10000 $(GO) test -count=1 -timeout 30m -v -run 'TestReload' ./internal/wire
 
-.PHONY: bench-append
-bench-append: ## measure appending to the log beside bare nats.go
-	ANNOTARY_ROUNDS=25 $(GO) test -count=1 -timeout 10m -v -run 'TestThroughput' ./internal/jetstream
-
 .PHONY: soak-export
 soak-export: ## export to a database that is dead for ten minutes
 	ANNOTARY_DEAD=10m $(GO) test -count=1 -timeout 20m -v -run 'TestPostgres_dead' ./internal/export
 
-.PHONY: bench-verify
-bench-verify: ## verify a log of a million entries through the operator's channel
-	ANNOTARY_ENTRIES=1000000 $(GO) test -count=1 -timeout 20m -v -run 'TestVerifyMany' ./internal/api
+.PHONY: soak-approvals
+soak-approvals: ## answer 1,000 questions, 100 a second; p99 of answer to acceptance is held to 250 ms
+	ANNOTARY_APPROVALS=1000 $(GO) test -count=1 -timeout 10m -v -run TestApprovals_soak ./internal/cli

@@ -15,33 +15,49 @@ import (
 
 // forgeServer is an MCP server on standard streams that merges pull requests: it
 // writes each into the file DEEDS. The file CHANGE, where there is one, holds what
-// its definition has gained.
+// its definition has gained. With MODERN set it speaks without a handshake, and
+// asks once more before it renames.
 func forgeServer() {
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		var m struct {
-			ID     json.RawMessage
-			Method string
-			Params struct {
-				Name      string
-				Arguments json.RawMessage
-			}
-		}
+		var m forgeMessage
 		check(json.Unmarshal(lines.Bytes(), &m))
-		result := `{}`
-		switch m.Method {
-		case "initialize":
-			result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"forge","version":"1"}}`
-		case "tools/list":
-			result = `{"tools":[` + strings.Join([]string{mergeTool(), `{"name":"list_pulls","inputSchema":{"type":"object"}}`}, ",") + `]}`
-		case "tools/call":
-			merge(m.Params.Name + " " + string(m.Params.Arguments))
-			result = `{"content":[{"type":"text","text":"merged"}]}`
-		}
 		if m.ID != nil {
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, m.answer())
 		}
 	}
 	os.Exit(0)
+}
+
+type forgeMessage struct {
+	ID     json.RawMessage
+	Method string
+	Params struct {
+		Name           string
+		Arguments      json.RawMessage
+		RequestState   string
+		InputResponses map[string]struct{ Action string }
+	}
+}
+
+func (m *forgeMessage) answer() string {
+	switch m.Method {
+	case "initialize":
+		return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"forge","version":"1"}}`
+	case "server/discover":
+		if os.Getenv("MODERN") != "" {
+			return `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"forge","version":"1"},"ttlMs":0,"cacheScope":"public"}`
+		}
+	case "tools/list":
+		return `{"resultType":"complete","ttlMs":0,"cacheScope":"public","tools":[` + mergeTool() +
+			`,{"name":"add_label","title":"Add a label","inputSchema":{"type":"object"}},{"name":"rename","title":"Rename","inputSchema":{"type":"object"}}]}`
+	case "tools/call":
+		if p := &m.Params; p.Name == "rename" && (p.RequestState != "sure" || p.InputResponses["q"].Action != "accept") {
+			return `{"resultType":"input_required","requestState":"sure","inputRequests":{"q":{"method":"elicitation/create","params":{"mode":"form","message":"Really?","requestedSchema":{"type":"object","properties":{}}}}}}`
+		}
+		merge(m.Params.Name + " " + string(m.Params.Arguments))
+		return `{"resultType":"complete","content":[{"type":"text","text":"merged"}]}`
+	}
+	return `{}`
 }
 
 func mergeTool() string {

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		"deeds-mcp":   deedsMCP,
 		"call-all":    callAll,
 		"pantry-mcp":  pantryServer,
+		"host":        host,
 		"call-tool":   callTool,
 		"call-method": callMethod,
 		"call-many":   callMany,
