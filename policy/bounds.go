@@ -49,7 +49,7 @@ func (s *Set) Bounds(r *Request, u Unknown) (strictest, loosest annotary.Decisio
 // bound asks what decide asks, with every policy that may or may not match taken
 // for the worst, or for the best.
 func (s *Set) bound(r *Request, u Unknown, worst bool, target types.Entity) annotary.Decision {
-	g := &guess{set: s, unknown: u, worst: worst, w: newWorld(r)}
+	g := &guess{set: s, unknown: u, worst: worst, w: s.newWorld(r)}
 	g.w.resource = target
 	if r.Action == Call {
 		if hidden := g.authorize(see); hidden.refuses() {

@@ -40,7 +40,14 @@ func (s *Set) build() {
 		}
 		s.index[a] = ix
 	}
+	for _, p := range s.policies {
+		s.timed = s.timed || p.asksTime
+		s.hides = s.hides || (p.hides() && admits(p.policy.AST().Action, see))
+	}
 }
+
+// hides reports whether the policy can hide a tool.
+func (p *compiled) hides() bool { return p.forbids() && !p.mentionsContext }
 
 func (ix *index) add(p *compiled) {
 	tree := p.policy.AST()
@@ -97,7 +104,7 @@ func (s *Set) candidates(a Action, w *world) policies {
 // hiding yields the policies that can hide a tool by name of the action see.
 func (s *Set) hiding(w *world) policies {
 	return s.pick(see, w, func(p *compiled) *cedar.Policy {
-		if p.forbids() && !p.mentionsContext {
+		if p.hides() {
 			return p.policy
 		}
 		return nil

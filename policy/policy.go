@@ -78,7 +78,7 @@ func (s *Set) Decide(r *Request) annotary.Decision {
 		q.Action = Call
 		r = &q
 	}
-	world := newWorld(r)
+	world := s.newWorld(r)
 	d := s.decide(r, world, r.Target.entity)
 	if r.Target.unclaimed != nil {
 		d = d.Stricter(s.decide(r, world, *r.Target.unclaimed))
@@ -91,7 +91,7 @@ func (s *Set) Decide(r *Request) annotary.Decision {
 // call itself, which is asked next.
 func (s *Set) decide(r *Request, w *world, target types.Entity) annotary.Decision {
 	w.resource = target
-	if r.Action == Call {
+	if r.Action == Call && s.hides {
 		if hidden := s.authorize(see, w, s.hiding(w)); hidden.refuses() {
 			return hidden.decision(see)
 		}
@@ -127,7 +127,7 @@ func (s *Set) See(who *Subject, target *Target) annotary.Decision {
 	if s == nil || who == nil || target == nil {
 		return deny(annotary.CodeNoPermit, "nothing permits it")
 	}
-	w := newWorld(&Request{Who: who, Target: target, Seen: annotary.CleanLabel()})
+	w := s.newWorld(&Request{Who: who, Target: target, Seen: annotary.CleanLabel()})
 	w.resource = target.entity
 	d := s.see(w)
 	if target.unclaimed != nil {
@@ -141,8 +141,10 @@ func (s *Set) See(who *Subject, target *Target) annotary.Decision {
 // the context holds, or no permit(call) matches when policies that mention the
 // context are judged by their scope alone.
 func (s *Set) see(w *world) annotary.Decision {
-	if hidden := s.authorize(see, w, s.hiding(w)); hidden.refuses() {
-		return hidden.decision(see)
+	if s.hides {
+		if hidden := s.authorize(see, w, s.hiding(w)); hidden.refuses() {
+			return hidden.decision(see)
+		}
 	}
 	return s.authorize(Call, w, s.withoutContext(w)).decision(Call)
 }

@@ -48,6 +48,8 @@ type Set struct {
 	policies []*compiled
 	byID     map[types.PolicyID]*compiled
 	index    map[Action]*index
+	hides    bool // some policy can hide a tool by name of the action see
+	timed    bool // some policy could ask for the time of a call
 	text     string
 	digest   strict.Digest
 	warnings []Warning
@@ -66,6 +68,7 @@ type compiled struct {
 	policy          *cedar.Policy
 	scopeOnly       *cedar.Policy // the policy without its conditions
 	mentionsContext bool
+	asksTime        bool // the time of the call could matter
 	mayFail         bool // it reads an argument that a call may lack
 	reason          annotary.Reason
 }
@@ -127,14 +130,7 @@ func compile(p *cedar.Policy) *compiled {
 		c.id = c.at.String()
 	}
 	tree := ast.Policy(*p.AST())
-	for _, cond := range tree.Conditions {
-		ast.Inspect(ast.NewNode(cond.Body), func(n ast.IsNode) bool {
-			if v, ok := n.(ast.NodeTypeVariable); ok && v.Name == "context" {
-				c.mentionsContext = true
-			}
-			return true
-		})
-	}
+	c.look(tree.Conditions)
 	tree.Conditions = nil
 	c.scopeOnly = policyFromTree(&tree)
 	c.reason = annotary.Reason{
@@ -155,6 +151,35 @@ func compile(p *cedar.Policy) *compiled {
 func versionOf(p *cedar.Policy) string {
 	sum := sha256.Sum256(p.MarshalCedar())
 	return hex.EncodeToString(sum[:8])
+}
+
+// look finds out what of the context the conditions could read. A context that
+// is used as a whole could be asked for anything.
+func (p *compiled) look(conditions []ast.ConditionType) {
+	mentioned, known := 0, 0
+	member := func(op ast.StrOpNode) {
+		if v, ok := op.Arg.(ast.NodeTypeVariable); ok && v.Name == "context" {
+			known++
+			p.asksTime = p.asksTime || op.Value == "now"
+		}
+	}
+	for _, cond := range conditions {
+		ast.Inspect(ast.NewNode(cond.Body), func(n ast.IsNode) bool {
+			switch n := n.(type) {
+			case ast.NodeTypeVariable:
+				if n.Name == "context" {
+					mentioned++
+				}
+			case ast.NodeTypeAccess:
+				member(n.StrOpNode)
+			case ast.NodeTypeHas:
+				member(n.StrOpNode)
+			}
+			return true
+		})
+	}
+	p.mentionsContext = mentioned > 0
+	p.asksTime = p.asksTime || mentioned != known
 }
 
 // askOf reads the @ask annotation. A forbid(unattended) without one asks each

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"strconv"
+	"sync"
 
 	"github.com/cedar-policy/cedar-go/types"
 
@@ -73,22 +74,61 @@ func (w *world) flatten() {
 
 // newWorld builds what the policies on a call can see. The caller sets the
 // resource.
-func newWorld(r *Request) *world {
-	return &world{
-		principal: r.Who.entity,
-		arguments: r.Arguments,
-		context: types.NewRecord(types.RecordMap{
-			"args":      argsUID,
-			"ints":      intsUID,
-			"truncated": types.Boolean(Truncated(r.Arguments)),
-			"seen": types.NewRecord(types.RecordMap{
-				"private":     types.Boolean(!r.Seen.Public),
-				"strangers":   types.Boolean(!r.Seen.Trusted),
-				"sensitivity": types.String(r.Seen.Sensitivity.String()),
-			}),
-			"now": types.NewDatetime(r.Now),
-		}),
+func (s *Set) newWorld(r *Request) *world {
+	w := &world{principal: r.Who.entity, arguments: r.Arguments}
+	f := factsOf(r)
+	if s.timed {
+		w.context = f.context(types.RecordMap{"now": types.NewDatetime(r.Now)})
+	} else {
+		w.context = untimed(f)
 	}
+	return w
+}
+
+// facts are what the context of a call says beside its time. There are few
+// different ones, and making a record is what a decision costs most.
+type facts struct {
+	truncated, private, strangers bool
+	sensitivity                   annotary.Sensitivity
+}
+
+func factsOf(r *Request) facts {
+	return facts{Truncated(r.Arguments), !r.Seen.Public, !r.Seen.Trusted, r.Seen.Sensitivity}
+}
+
+// context makes the record, with what else is given.
+func (f facts) context(with types.RecordMap) types.Record {
+	with["args"], with["ints"] = argsUID, intsUID
+	with["truncated"] = types.Boolean(f.truncated)
+	with["seen"] = types.NewRecord(types.RecordMap{
+		"private":     types.Boolean(f.private),
+		"strangers":   types.Boolean(f.strangers),
+		"sensitivity": types.String(f.sensitivity.String()),
+	})
+	return types.NewRecord(with)
+}
+
+var contexts struct {
+	sync.RWMutex
+	by map[facts]types.Record
+}
+
+// untimed returns the context for policies that never ask for the time.
+func untimed(f facts) types.Record {
+	contexts.RLock()
+	c, ok := contexts.by[f]
+	contexts.RUnlock()
+	if ok {
+		return c
+	}
+	c = f.context(types.RecordMap{})
+	contexts.Lock()
+	defer contexts.Unlock()
+	if contexts.by == nil {
+		contexts.by = map[facts]types.Record{}
+	}
+	contexts.by[f] = c
+	return c
 }
 
 func newApproval(r *ApproveRequest) *world {
