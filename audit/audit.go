@@ -213,7 +213,7 @@ func (e Entry) Encode() ([]byte, error) {
 		func(e *Entry) { e.Reasons = e.Reasons[:min(len(e.Reasons), 1)]; e.hide("/reasons") },
 	} {
 		cut(&e)
-		line, err := json.Marshal(e)
+		line, err := e.marshal()
 		if err != nil || len(line) <= MaxBytes {
 			return line, err
 		}

@@ -98,14 +98,14 @@ func (p policies) All() iter.Seq2[types.PolicyID, *cedar.Policy] {
 
 // candidates yields the policies on the action that could match in this world.
 func (s *Set) candidates(a Action, w *world) policies {
-	return s.pick(a, w, func(p *compiled) *cedar.Policy { return p.policy })
+	return s.pick(a, w, func(p *compiled) *cedar.Policy { return p.asked })
 }
 
 // hiding yields the policies that can hide a tool by name of the action see.
 func (s *Set) hiding(w *world) policies {
 	return s.pick(see, w, func(p *compiled) *cedar.Policy {
 		if p.hides() {
-			return p.policy
+			return p.asked
 		}
 		return nil
 	})
@@ -118,7 +118,7 @@ func (s *Set) withoutContext(w *world) policies {
 	return s.pick(Call, w, func(p *compiled) *cedar.Policy {
 		switch {
 		case !p.mentionsContext:
-			return p.policy
+			return p.asked
 		case p.forbids():
 			return nil
 		}

@@ -66,7 +66,8 @@ type compiled struct {
 	id              string
 	at              annotary.Position
 	policy          *cedar.Policy
-	scopeOnly       *cedar.Policy // the policy without its conditions
+	asked           *cedar.Policy // the policy on any action: the index knows the action
+	scopeOnly       *cedar.Policy // the same without its conditions
 	mentionsContext bool
 	asksTime        bool // the time of the call could matter
 	mayFail         bool // it reads an argument that a call may lack
@@ -131,6 +132,9 @@ func compile(p *cedar.Policy) *compiled {
 	}
 	tree := ast.Policy(*p.AST())
 	c.look(tree.Conditions)
+	tree.Action = ast.ScopeTypeAll{}
+	asked := tree
+	c.asked = policyFromTree(&asked)
 	tree.Conditions = nil
 	c.scopeOnly = policyFromTree(&tree)
 	c.reason = annotary.Reason{

@@ -21,13 +21,13 @@ func TestMain(m *testing.M) {
 // TestBench runs the whole harness briefly. Every answer is checked; nothing
 // is asserted about time.
 func TestBench(t *testing.T) {
-	p := plan{duration: 100 * time.Millisecond, rounds: 1, concurrency: []int{1, 32}, gogc: "100", legs: "direct,reverseproxy,annotary,sdk"}
+	p := plan{duration: 100 * time.Millisecond, rounds: 1, concurrency: []int{1, 32}, gogc: "100", legs: "direct,reverseproxy,annotary,judged,sdk"}
 	cells, err := measure(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Two ways to reach the server, two eras, two loads; no ReverseProxy before a pipe.
-	if got, want := len(cells), 2*2*(4+3); got != want {
+	if got, want := len(cells), 2*2*(5+4); got != want {
 		t.Errorf("%d cells were measured, want %d", got, want)
 	}
 	for _, c := range cells {
@@ -48,7 +48,7 @@ func checkPage(t *testing.T, p plan, cells []cell) {
 		t.Fatal(err)
 	}
 	got, _ := os.ReadFile(page)
-	for _, want := range []string{"before\n", "after\n", "| 32 | ReverseProxy |", "| 32 | annotary serve |", "server behind a pipe, " + legacy} {
+	for _, want := range []string{"before\n", "after\n", "| 32 | ReverseProxy |", "| 32 | annotary, forwarding |", "| 32 | annotary, judging |", "server behind a pipe, " + legacy} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("the page has no %q:\n%s", want, got)
 		}

@@ -19,9 +19,10 @@ import (
 // text is what every call sends and gets back: 1 KB.
 var text = strings.Repeat("0123456789abcdef", 64)
 
-// callBody is one call of the echo tool.
+// callBody is one call of the echo tool. No two are equal: equal reads would
+// share an answer.
 func callBody(revision string, id int) []byte {
-	b := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"%s"}`, id, text)
+	b := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"%s","n":%d}`, id, text, id)
 	if revision == modern {
 		b = fmt.Appendf(b, `,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}`, modern)
 	}

@@ -1,7 +1,8 @@
 // Command bench measures what the gateway costs on the wire, beside what else
 // could stand there: nothing (direct), net/http's ReverseProxy with a buffer
 // pool and a tuned transport, and a proxy made of the Go SDK's client and
-// server. All of them run in one go, as processes of their own, with the same
+// server. The gateway stands there twice: as it forwards, and as it judges and
+// records every call. All of them run in one go, as processes of their own, with the same
 // settings of the garbage collector, in interleaved rounds, so that whatever
 // else the machine does hits all alike.
 //
@@ -54,7 +55,7 @@ func run(args []string) error {
 	flags.DurationVar(&p.duration, "d", 2*time.Second, "how long each measurement takes")
 	flags.IntVar(&p.rounds, "rounds", 5, "how many rounds are averaged")
 	flags.StringVar(&p.gogc, "gogc", "100", "GOGC of every process")
-	flags.StringVar(&p.legs, "legs", "direct,reverseproxy,annotary,sdk", "what to measure")
+	flags.StringVar(&p.legs, "legs", "direct,reverseproxy,annotary,judged,sdk", "what to measure")
 	flags.StringVar(&p.docs, "docs", "", "the folder to write performance.md and wire.svg into")
 	list := flags.String("c", "1,32,256", "how many calls at once")
 	if err := flags.Parse(args); err != nil {
@@ -113,6 +114,8 @@ func runRole(ctx context.Context, args []string) error {
 		return r.serveSDK(ctx)
 	case "annotary":
 		return r.serveAnnotary(ctx)
+	case "judged":
+		return r.serveJudged(ctx)
 	}
 	return fmt.Errorf("no role %q", args[0])
 }

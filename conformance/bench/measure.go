@@ -181,7 +181,7 @@ func startLeg(ctx context.Context, p plan, name, upstream, revision string) (leg
 		return leg{}, err
 	}
 	url := "http://" + middle.addr + "/"
-	if name == "annotary" {
+	if name == "annotary" || name == "judged" {
 		url += "mcp/s/bench"
 	}
 	return leg{name: name, middle: middle, callers: httpCallers(ctx, url, revision), stop: middle.stop}, nil

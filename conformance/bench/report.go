@@ -15,7 +15,7 @@ var behindNames = map[string]string{"http": "server behind HTTP", "stdio": "serv
 
 // legNames are the legs, for people.
 var legNames = map[string]string{
-	"direct": "direct", "reverseproxy": "ReverseProxy", "annotary": "annotary serve", "sdk": "Go SDK proxy",
+	"direct": "direct", "reverseproxy": "ReverseProxy", "annotary": "annotary, forwarding", "judged": "annotary, judging", "sdk": "Go SDK proxy",
 }
 
 // writeTable writes the results as tables in Markdown.
@@ -48,16 +48,16 @@ func judge(cells []cell) string {
 	var out strings.Builder
 	for _, ours := range cells {
 		theirs := find(cells, ours, "reverseproxy")
-		if ours.leg != "annotary" || theirs == nil || ours.concurrency > 32 {
+		if (ours.leg != "annotary" && ours.leg != "judged") || theirs == nil || ours.concurrency > 32 {
 			continue
 		}
-		fmt.Fprintf(&out, "| %s | %d | %.2f× | %.2f× | %.1f KB |\n", ours.revision, ours.concurrency,
+		fmt.Fprintf(&out, "| %s | %d | %s | %.2f× | %.2f× | %.1f KB |\n", ours.revision, ours.concurrency, legNames[ours.leg],
 			float64(ours.cpu)/float64(theirs.cpu), float64(ours.p50)/float64(theirs.p50), ours.allocated/1000)
 	}
 	if out.Len() == 0 {
 		return ""
 	}
-	return "\n### Beside the ReverseProxy\n\n| revision | calls at once | CPU a call | p50 | allocated a call |\n|---|---|---|---|---|\n" + out.String()
+	return "\n### Beside the ReverseProxy\n\n| revision | calls at once | | CPU a call | p50 | allocated a call |\n|---|---|---|---|---|---|\n" + out.String()
 }
 
 func find(cells []cell, like cell, leg string) *cell {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/audit"
 	"github.com/annotary/annotary/derive"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/policy"
@@ -102,12 +103,13 @@ type Tool struct {
 	// ModelVisible says that a model may see it; if not, only its app may.
 	ModelVisible bool
 
-	identity string // of its server
-	narrow   []derive.Rule
-	input    func() (*shape.Schema, error) // the input schema, read when first needed
-	target   *policy.Target
-	narrowed *policy.Target // as seen when the arguments only read
-	reading  annotary.Hints // the hints when the arguments only read
+	identity          string // of its server
+	narrow            []derive.Rule
+	input             func() (*shape.Schema, error) // the input schema, read when first needed
+	told, toldReading func() *audit.Entry
+	target            *policy.Target
+	narrowed          *policy.Target // as seen when the arguments only read
+	reading           annotary.Hints // the hints when the arguments only read
 }
 
 // New makes the server's tools out of a listing. Definitions of one name hide
@@ -160,6 +162,7 @@ func newTool(def *annotary.Tool, derived derive.Claims, s *Stance, now time.Time
 	}
 	t.Shown = Show(def.Raw, &res.Hints)
 	t.Scopes = s.scopes(t)
+	t.told, t.toldReading = t.tell(&t.Hints), t.tell(&t.reading)
 	return t, t.prepare(operator, s)
 }
 
@@ -237,6 +240,23 @@ func (t *Tool) Input() (*shape.Schema, error) { return t.input() }
 // MayRead reports whether some call of the tool only reads: every one, or one
 // whose arguments say so.
 func (t *Tool) MayRead() bool { return t.Hints.Vouched(annotary.ReadOnly) || len(t.narrow) > 0 }
+
+// Told returns what an entry of the log says of the tool, as it is or when the
+// arguments only read. It is made when first needed, and not to be changed.
+func (t *Tool) Told(reading bool) *audit.Entry {
+	if reading {
+		return t.toldReading()
+	}
+	return t.told()
+}
+
+func (t *Tool) tell(h *annotary.Hints) func() *audit.Entry {
+	return sync.OnceValue(func() *audit.Entry {
+		var e audit.Entry
+		e.SetTool(&t.Tool, h)
+		return &e
+	})
+}
 
 // Target returns what policies see of the tool, whatever the arguments.
 func (t *Tool) Target() *policy.Target { return t.target }

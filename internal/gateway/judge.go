@@ -60,6 +60,7 @@ type Judge struct {
 	shelves map[string]*shelf
 	library library
 	writing sync.WaitGroup
+	callers callers
 }
 
 // A Log keeps entries. What Append returned without an error for is durable.
@@ -157,7 +158,9 @@ func (m *matter) about(tool *catalog.Tool) {
 		m.hints, m.target, m.narrowed = tool.For(m.call.Message.Arguments())
 		m.passDoor()
 	}
-	m.entry.SetTool(&tool.Tool, &m.hints)
+	told := tool.Told(m.narrowed != "")
+	m.entry.Server, m.entry.Tool, m.entry.Class = told.Server, told.Tool, told.Class
+	m.entry.Declared, m.entry.Effective = told.Declared, told.Effective
 	m.entry.Believed = tool.Believed
 	m.entry.Definition = tool.Digest.String()
 }
@@ -207,7 +210,7 @@ func (j *Judge) see(who *annotary.Principal, subject *policy.Subject, t *catalog
 	if missing := lacking(who, t.Scopes); missing != "" && !j.StepUp {
 		return refusingScope(annotary.CodeScope, missing)
 	}
-	return j.Policies.See(subject, t.Target())
+	return j.callers.see(j.Policies, subject, t.Target())
 }
 
 // decide puts the matter to the policies, unless it is refused already.

@@ -82,7 +82,7 @@ func start(t *testing.T, f *fixture, j *gateway.Judge) *gateway.Gateway {
 	return g
 }
 
-func careful(t *testing.T, files ...string) *policy.Set {
+func careful(t testing.TB, files ...string) *policy.Set {
 	t.Helper()
 	rules, err := annotary.PresetRules("careful")
 	if err != nil {

@@ -24,6 +24,10 @@ func (p *Profile) Has(who *annotary.Principal) bool {
 
 // subject prepares a principal for the policies, with the profiles it is in.
 func (j *Judge) subject(who *annotary.Principal) *policy.Subject {
+	return j.callers.subject(who, func() *policy.Subject { return j.enrol(who) })
+}
+
+func (j *Judge) enrol(who *annotary.Principal) *policy.Subject {
 	if len(j.Profiles) == 0 {
 		return policy.NewSubject(who)
 	}
