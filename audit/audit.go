@@ -206,8 +206,16 @@ func (e *Entry) SetDecision(d annotary.Decision) {
 func (e Entry) Encode() ([]byte, error) {
 	e.Version = Version
 	e.Time = e.Time.UTC().Truncate(time.Microsecond)
+	line, err := e.marshal()
+	if err != nil || len(line) <= MaxBytes {
+		return line, err
+	}
+	return e.encodeCut()
+}
+
+// encodeCut writes as much of an entry that is too large as may be.
+func (e Entry) encodeCut() ([]byte, error) {
 	for _, cut := range []func(*Entry){
-		func(*Entry) {},
 		func(e *Entry) { e.Arguments = nil; e.hide("/arguments") },
 		func(e *Entry) { e.Groups = nil; e.hide("/groups") },
 		func(e *Entry) { e.Reasons = e.Reasons[:min(len(e.Reasons), 1)]; e.hide("/reasons") },

@@ -1,9 +1,11 @@
 package audit
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/annotary/annotary"
@@ -18,7 +20,8 @@ type line struct {
 
 // marshal writes the entry.
 func (e *Entry) marshal() ([]byte, error) {
-	l := &line{b: make([]byte, 0, 1024)}
+	room := rooms.Get().(*[]byte)
+	l := &line{b: (*room)[:0]}
 	l.b = append(l.b, `{"v":`...)
 	l.b = strconv.AppendInt(l.b, int64(e.Version), 10)
 	l.text("kind", string(e.Kind))
@@ -36,8 +39,15 @@ func (e *Entry) marshal() ([]byte, error) {
 	l.about(e)
 	l.decision(e)
 	l.outcome(e)
-	return append(l.b, '}'), l.err
+	l.b = append(l.b, '}')
+	out := bytes.Clone(l.b)
+	*room = l.b
+	rooms.Put(room)
+	return out, l.err
 }
+
+// rooms are where lines grow; what leaves has just its size.
+var rooms = sync.Pool{New: func() any { b := make([]byte, 0, 2048); return &b }}
 
 // about writes what was called.
 func (l *line) about(e *Entry) {
@@ -45,8 +55,8 @@ func (l *line) about(e *Entry) {
 	l.text("server", e.Server)
 	l.optional("tool", e.Tool)
 	l.optional("definition", e.Definition)
-	hints(l, "declared", e.Declared, l.quote)
-	hints(l, "effective", e.Effective, l.effective)
+	hints(l, "declared", e.Declared, (*line).quote)
+	hints(l, "effective", e.Effective, (*line).effective)
 	l.flag("believed", e.Believed)
 	l.optional("class", e.Class)
 	l.text("severity", string(e.Severity))
@@ -185,7 +195,7 @@ func (l *line) any(v any) {
 }
 
 // hints writes a member for each hint, in the order of their names.
-func hints[V any](l *line, name string, of map[string]V, write func(V)) {
+func hints[V any](l *line, name string, of map[string]V, write func(*line, V)) {
 	if len(of) == 0 {
 		return
 	}
@@ -199,7 +209,7 @@ func hints[V any](l *line, name string, of map[string]V, write func(V)) {
 	l.b = append(l.b, '{')
 	for _, n := range names {
 		l.name(n)
-		write(of[n])
+		write(l, of[n])
 	}
 	l.b = append(l.b, '}')
 }

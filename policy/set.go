@@ -52,6 +52,7 @@ type Set struct {
 	timed    bool // some policy could ask for the time of a call
 	text     string
 	digest   strict.Digest
+	name     string // the digest, as text
 	warnings []Warning
 }
 
@@ -109,6 +110,7 @@ func New(o Options) (*Set, error) {
 			WithHint("'annotary policy show' prints the schema with --schema")
 	}
 	s.digest = sha256.Sum256([]byte(s.text)) // every record names it
+	s.name = s.digest.String()
 	s.build()
 	return s, nil
 }
@@ -118,6 +120,9 @@ func (s *Set) Text() string { return s.text }
 
 // Warnings returns what the operator should look at.
 func (s *Set) Warnings() []Warning { return s.warnings }
+
+// Name is the digest as text.
+func (s *Set) Name() string { return s.name }
 
 // Digest names the set: what was decided can be told by what it was decided.
 func (s *Set) Digest() strict.Digest { return s.digest }

@@ -254,6 +254,7 @@ func (t *Tool) tell(h *annotary.Hints) func() *audit.Entry {
 	return sync.OnceValue(func() *audit.Entry {
 		var e audit.Entry
 		e.SetTool(&t.Tool, h)
+		e.Definition = t.Digest.String()
 		return &e
 	})
 }

@@ -68,6 +68,9 @@ type Log interface {
 	Append(ctx context.Context, line []byte) error
 }
 
+// An Instant log takes entries without making anybody wait.
+type Instant interface{ Instant() }
+
 // Wait returns when everything that was being recorded is.
 func (j *Judge) Wait() { j.writing.Wait() }
 
@@ -160,9 +163,8 @@ func (m *matter) about(tool *catalog.Tool) {
 	}
 	told := tool.Told(m.narrowed != "")
 	m.entry.Server, m.entry.Tool, m.entry.Class = told.Server, told.Tool, told.Class
-	m.entry.Declared, m.entry.Effective = told.Declared, told.Effective
+	m.entry.Declared, m.entry.Effective, m.entry.Definition = told.Declared, told.Effective, told.Definition
 	m.entry.Believed = tool.Believed
-	m.entry.Definition = tool.Digest.String()
 }
 
 // maxName is as much as is recorded of a name that the caller made up.
@@ -233,7 +235,7 @@ func (m *matter) noteDecision() {
 		m.entry.Severity = audit.Low
 	}
 	if m.judge.Policies != nil {
-		m.entry.Policy = m.judge.Policies.Digest().String()
+		m.entry.Policy = m.judge.Policies.Name()
 	}
 }
 
@@ -276,7 +278,15 @@ func (m *matter) write(ctx context.Context, e *audit.Entry) func() error {
 	if m.judge.Log == nil {
 		return func() error { return annotary.E(annotary.CodeStore, "calls cannot be recorded", nil) }
 	}
-	done, log := make(chan error, 1), m.log()
+	log := m.log()
+	if e.Kind != audit.Outcome && !m.mayOverlap() { // nothing happens until it is written
+		return func() error { return log.Append(ctx, line) }
+	}
+	if _, ok := log.(Instant); ok {
+		err := log.Append(ctx, line)
+		return func() error { return err }
+	}
+	done := make(chan error, 1)
 	m.judge.writing.Go(func() { done <- log.Append(ctx, line) })
 	return func() error { return <-done }
 }

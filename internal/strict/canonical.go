@@ -62,26 +62,52 @@ func appendCanonical(dst []byte, raw Raw) ([]byte, error) {
 		}
 		return append(dst, ']'), nil
 	case String:
+		if plain := bytes.TrimSpace(raw); isPlain(plain[1 : len(plain)-1]) {
+			return append(dst, plain...), nil
+		}
 		s, _ := Text(raw)
 		return jsontext.AppendQuote(dst, s)
 	case Number:
+		if n := bytes.TrimSpace(raw); isPlainInteger(n) {
+			return append(dst, n...), nil
+		}
 		return appendNumber(dst, string(bytes.TrimSpace(raw)))
 	default:
 		return append(dst, bytes.TrimSpace(raw)...), nil
 	}
 }
 
+// isPlain reports whether what stands between the quotes of a string is what the
+// canonical form has there, too: printable ASCII without escapes. Most is.
+func isPlain(inside []byte) bool {
+	for _, c := range inside {
+		if c < ' ' || c > '~' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// isPlainInteger reports whether a number is its own canonical form.
+func isPlainInteger(n []byte) bool {
+	for _, c := range n {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return n[0] != '0' && n[len(n)-1] != '0'
+}
+
 func appendObject(dst []byte, raw Raw) ([]byte, error) {
 	type member struct {
 		name  string
-		order []uint16
 		value Raw
 	}
 	var members []member
 	for name, value := range Members(raw) {
-		members = append(members, member{name, utf16.Encode([]rune(name)), value})
+		members = append(members, member{name, value})
 	}
-	slices.SortFunc(members, func(a, b member) int { return slices.Compare(a.order, b.order) })
+	slices.SortFunc(members, func(a, b member) int { return compareNames(a.name, b.name) })
 	dst = append(dst, '{')
 	for i, m := range members {
 		if i > 0 {
@@ -97,6 +123,24 @@ func appendObject(dst []byte, raw Raw) ([]byte, error) {
 		}
 	}
 	return append(dst, '}'), nil
+}
+
+// compareNames orders by UTF-16 code units, which differs from the order of bytes
+// only beyond the characters of one unit.
+func compareNames(a, b string) int {
+	if isASCII(a) && isASCII(b) {
+		return strings.Compare(a, b)
+	}
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] > 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 // maxExponent bounds the exponent's own digits; no honest number needs more,
@@ -159,4 +203,11 @@ func Unambiguous(raw Raw) error {
 
 // fold maps a key to what a case-blind reader would compare. Both mappings are
 // taken because a few letters (ſ, K) fold in only one direction.
-func fold(s string) string { return strings.ToLower(strings.ToUpper(s)) }
+func fold(s string) string {
+	for i := range len(s) {
+		if c := s[i]; c > 0x7f || ('A' <= c && c <= 'Z') {
+			return strings.ToLower(strings.ToUpper(s))
+		}
+	}
+	return s
+}

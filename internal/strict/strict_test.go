@@ -187,3 +187,17 @@ func TestSet(t *testing.T) {
 		}
 	}
 }
+
+// TestCanonicalShortcuts: what is copied as it is equals what is worked out.
+func TestCanonicalShortcuts(t *testing.T) {
+	for plain, long := range map[string]string{
+		`{"b":"x<y&z/~","a":12,"Z":[101,9007199254740993]}`: `{"\u0062":"\u0078<y&z\/~","\u0061":12.0,"\u005a":[1010e-1,9007199254740993.0]}`,
+		`{"n":120,"m":0,"k":-7}`:                            `{"\u006e":12e1,"\u006d":0.0,"\u006b":-7.0}`,
+	} {
+		a, err := strict.Canonical([]byte(plain))
+		b, err2 := strict.Canonical([]byte(long))
+		if err != nil || err2 != nil || string(a) != string(b) {
+			t.Errorf("%s: %s, %v\n%s: %s, %v", plain, a, err, long, b, err2)
+		}
+	}
+}
