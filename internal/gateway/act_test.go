@@ -53,8 +53,10 @@ const done = `{"resultType":"complete","content":[{"type":"text","text":"done"}]
 func (s *worker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	method, _ := strict.Text(strict.Get(body, "method"))
-	result := `{"resultType":"complete","ttlMs":0,"cacheScope":"public","tools":` + s.tools + `}`
+	var result string
 	switch method {
+	case "tools/list":
+		result = `{"resultType":"complete","ttlMs":0,"cacheScope":"public","tools":` + s.tools + `}`
 	case "server/discover":
 		result = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"public"}`
 	case "tools/call":
