@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -197,7 +198,7 @@ type tried struct {
 	events bool            // what is passed on are events
 	passed bool            // something was
 	over   bool            // the response was
-	id     string          // by which the client can take the stream up elsewhere
+	lasts  bool            // the client can take it up elsewhere: it has an id, or was told when to come back
 }
 
 // Next returns the next item.
@@ -207,7 +208,7 @@ func (s *tried) Next(ctx context.Context) (upstream.Item, error) {
 		if err == nil {
 			return s.pass(it), nil
 		}
-		if errors.Is(err, io.EOF) && !s.over && (s.id == "" || s.trial.matter.call.Era == upstream.EraModern) {
+		if errors.Is(err, io.EOF) && !s.over && (!s.lasts || s.trial.matter.call.Era == upstream.EraModern) {
 			err = upstream.ErrStopped
 		}
 		if s.passed || ctx.Err() != nil || !s.trial.mayTryAgain(err) {
@@ -219,8 +220,8 @@ func (s *tried) Next(ctx context.Context) (upstream.Item, error) {
 }
 
 func (s *tried) pass(it upstream.Item) upstream.Item {
-	if it.ID != "" {
-		s.id = it.ID
+	if it.ID != "" || bytes.HasPrefix(it.Event, []byte("retry:")) || bytes.Contains(it.Event, []byte("\nretry:")) {
+		s.lasts = true
 	}
 	if len(it.Msg) == 0 {
 		return it
