@@ -51,9 +51,10 @@ func TestBounds(t *testing.T) {
 		for range 10 {
 			name := pick(r, []string{"read", "write", "drop"})
 			hints := annotary.Pessimistic()
-			if name == "read" {
+			switch name {
+			case "read":
 				hints = annotary.PresetReadOnly.Hints(annotary.FromOperator, "")
-			} else if name == "write" {
+			case "write":
 				hints = annotary.PresetWrite.Hints(annotary.FromOperator, "")
 			}
 			who := annotary.Principal{Tenant: "t", Subject: "ann", Groups: pick(r, [][]string{nil, {"interns"}}), Scopes: pick(r, [][]string{nil, {"root"}})}

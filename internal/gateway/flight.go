@@ -160,7 +160,7 @@ func (s *stoppable) Next(ctx context.Context) (upstream.Item, error) {
 		return it, err
 	}
 	s.ended = true
-	s.Stream.Cancel()
+	s.Cancel()
 	s.m.recall()
 	msg := s.m.stopped().Body
 	return upstream.Item{Msg: msg, Event: rpc.AppendEvent(nil, "", msg), Final: true}, nil

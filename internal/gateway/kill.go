@@ -107,9 +107,6 @@ type KillStore interface {
 // Kills are what the operator stopped, and the calls in flight that may be. They
 // outlive a [Judge]. A nil Kills stops nothing.
 type Kills struct {
-	// Changed is called when what is stopped changed. If nil, nobody cares.
-	Changed func()
-
 	store   KillStore
 	holding atomic.Pointer[[]Kill] // those that hold, for calls to look at
 
@@ -180,9 +177,6 @@ func (k *Kills) apply(next Kill, revision uint64) {
 				f.kill(&next)
 			}
 		}
-	}
-	if k.Changed != nil {
-		k.Changed()
 	}
 }
 

@@ -20,12 +20,14 @@ func (j *Judge) now() time.Time {
 	return time.Now()
 }
 
+// absences are what a caller hears of what is not there for it.
+var absences = []annotary.Code{annotary.CodeUnknownTool, annotary.CodeUnknownMethod, CodeUnknownServer}
+
 // restrain refuses what the operator stopped, and what is no read where only
 // reads are served, before anything is said of the arguments. What is absent for
 // the caller stays so.
 func (m *matter) restrain() {
-	switch m.told {
-	case annotary.CodeUnknownTool, annotary.CodeUnknownMethod, CodeUnknownServer:
+	if slices.Contains(absences, m.told) {
 		return
 	}
 	if k := m.judge.Kills.on(m.server.Name, m.toolName(), m.call.Principal.Subject); k != nil {

@@ -69,19 +69,23 @@ func (s *sleepy) sleep(w http.ResponseWriter, r *http.Request) {
 	s.cancelled.Add(1)
 }
 
-// judging puts a judge that allows everything over a gateway.
-func judging(t *testing.T, g *gate, log *store.Log) {
+// judging puts a judge that allows everything over a gateway. All tools read, or
+// none does: reads are shared and tried again.
+func judging(t *testing.T, g *gate, reads bool) {
 	t.Helper()
 	set, err := policy.New(policy.Options{Files: []policy.File{{Name: "all.cedar", Text: `permit(principal, action, resource);`}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Nobody vouches for what the tools do; that one can be asked about another
-	// while it runs, they must not wait for each other.
-	beside := catalog.Stance{Unordered: true}
+	// One tool must not wait for another: it is asked about it while it runs.
+	stance := catalog.Stance{Unordered: true, Overrides: []catalog.Override{
+		{Tools: "*", Hints: map[annotary.HintName]bool{annotary.ReadOnly: reads}},
+	}}
 	j := &gateway.Judge{
-		Policies: set, Log: log, Kills: gateway.NewKills(store.NewBucket()),
-		Stances: map[string]catalog.Stance{"pipe": beside, "oldpipe": beside},
+		Policies: set, Log: &store.Log{}, Kills: gateway.NewKills(store.NewBucket()), Stances: map[string]catalog.Stance{},
+	}
+	for name := range g.gateway.Servers() {
+		j.Stances[name] = stance
 	}
 	g.gateway.Use(j)
 	t.Cleanup(j.Wait)
@@ -91,6 +95,11 @@ func judging(t *testing.T, g *gate, log *store.Log) {
 // told the operator's note; so is the next one; others go on. Servers are
 // commands and URLs of both eras.
 func TestKillSwitch(t *testing.T) {
+	t.Run("reads", func(t *testing.T) { testKillSwitch(t, true) })
+	t.Run("writes", func(t *testing.T) { testKillSwitch(t, false) })
+}
+
+func testKillSwitch(t *testing.T, reads bool) {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -105,8 +114,8 @@ func TestKillSwitch(t *testing.T) {
 	for _, name := range []string{"pipe", "oldpipe", "other"} {
 		servers = append(servers, server(t, upstream.Target{Name: name, Command: exe, Env: map[string]string{"FIXTURE": "tools"}}, upstream.ServerOptions{}))
 	}
-	g, log := start(t, wire.Options{}, servers...), &store.Log{}
-	judging(t, g, log)
+	g := start(t, wire.Options{}, servers...)
+	judging(t, g, reads)
 	var took []time.Duration
 	for _, tt := range []struct {
 		name   string
