@@ -277,3 +277,36 @@ func BenchmarkAppend(b *testing.B) {
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "entries/s")
 }
+
+// TestPackBounds: many entries at once come in packs of at most 256 entries and
+// 512 KB, and none is lost.
+func TestPackBounds(t *testing.T) {
+	e := open(t, jetstream.Options{Dir: t.TempDir()})
+	for size, n := range map[int]int{10: 2000, 20 << 10: 200} {
+		l, err := e.Log(t.Context(), fmt.Sprint("bounds", size), "epoch", jetstream.LogOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range n {
+			wg.Go(func() {
+				if err := l.Append(context.Background(), []byte(strings.Repeat("x", size))); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		l.Close()
+		entries := 0
+		err = l.Read(t.Context(), 0, func(pack uint64, lines [][]byte) error {
+			entries += len(lines)
+			if bytes := len(lines) * (size + 1); len(lines) > 256 || bytes > 512<<10 {
+				t.Errorf("pack %d has %d entries, %d bytes", pack, len(lines), bytes)
+			}
+			return nil
+		})
+		if err != nil || entries != n {
+			t.Errorf("%d entries of %d, %v", entries, n, err)
+		}
+	}
+}

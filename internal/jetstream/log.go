@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,8 @@ const (
 	maxPackBytes   = 512 << 10
 	maxPackEntries = 256
 	maxEntryBytes  = 32 << 10
+	// maxQueue is how many packs may wait to be written.
+	maxQueue = 64
 	// dedupWindow is how long the engine remembers the id of a pack. A pack
 	// that was not acknowledged is sent again only well inside it.
 	dedupWindow = 2 * time.Minute
@@ -34,17 +37,27 @@ type Log struct {
 	stream  jetstream.Stream
 	subject string
 	epoch   string // of this opening: makes the ids of its packs unique
-
-	entries chan *pending
-	closed  chan struct{}
-	once    sync.Once
 	done    sync.WaitGroup
-	packs   uint64
+
+	mu     sync.Mutex
+	work   sync.Cond // there is a pack to write, or the log is closed
+	queue  []*pack   // oldest first; the last may still take entries
+	packs  uint64
+	closed bool
 }
 
-type pending struct {
-	line []byte
-	done chan error
+// A pack is entries on their way into the log.
+type pack struct {
+	lines [][]byte
+	size  int
+	born  time.Time
+	done  chan struct{} // closed when it is written or given up
+	err   error
+}
+
+// takes reports whether another entry fits.
+func (p *pack) takes(line []byte) bool {
+	return len(p.lines) < maxPackEntries && p.size+len(line) < maxPackBytes
 }
 
 // LogOptions say how a log keeps its entries.
@@ -74,10 +87,8 @@ func (e *Engine) Log(ctx context.Context, name, epoch string, o LogOptions) (*Lo
 	if err != nil {
 		return nil, e.notOpened("the log", err)
 	}
-	l := &Log{
-		engine: e, stream: stream, subject: subject, epoch: epoch,
-		entries: make(chan *pending, 4*maxPackEntries), closed: make(chan struct{}),
-	}
+	l := &Log{engine: e, stream: stream, subject: subject, epoch: epoch}
+	l.work.L = &l.mu
 	l.done.Go(l.write)
 	return l, nil
 }
@@ -88,81 +99,78 @@ func (l *Log) Append(ctx context.Context, line []byte) error {
 	if bytes.IndexByte(line, '\n') >= 0 || len(line) > maxEntryBytes {
 		return annotary.E(annotary.CodeInternal, "an entry of the log is one line of at most 32 KB", nil)
 	}
-	p := &pending{line: line, done: make(chan error, 1)}
-	select {
-	case l.entries <- p:
-	case <-l.closed:
-		return unavailable("the log is closed", nil)
-	case <-ctx.Done():
-		return unavailable("the log did not take the entry in time", ctx.Err())
+	for {
+		p, joined, err := l.join(line)
+		if err != nil {
+			return err
+		}
+		select {
+		case <-p.done:
+			if joined {
+				return p.err
+			}
+		case <-ctx.Done():
+			return unavailable("the log did not confirm the entry in time", ctx.Err())
+		}
 	}
-	select {
-	case err := <-p.done:
-		return err
-	case <-ctx.Done():
-		return unavailable("the log did not confirm the entry in time", ctx.Err())
+}
+
+// join puts an entry into the newest pack or a new one. If too many wait, it
+// joins none and returns the oldest, to wait for.
+func (l *Log) join(line []byte) (p *pack, joined bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, false, unavailable("the log is closed", nil)
 	}
+	if n := len(l.queue); n > 0 && l.queue[n-1].takes(line) {
+		p = l.queue[n-1]
+	} else if n == maxQueue {
+		return l.queue[0], false, nil
+	} else {
+		p = &pack{born: time.Now(), done: make(chan struct{})}
+		l.queue = append(l.queue, p)
+		l.work.Signal()
+	}
+	p.lines = append(p.lines, line)
+	p.size += len(line) + 1
+	return p, true, nil
 }
 
 // Close stops appending after what is waiting was written.
 func (l *Log) Close() {
-	l.once.Do(func() { close(l.closed) })
+	l.mu.Lock()
+	l.closed = true
+	l.work.Broadcast()
+	l.mu.Unlock()
 	l.done.Wait()
 }
 
-// write takes what has gathered while the last pack was being written and
-// writes it as one.
+// write takes the oldest pack, which takes entries no longer, and writes it.
 func (l *Log) write() {
 	for {
-		select {
-		case first := <-l.entries:
-			l.publish(l.gather(first))
-		case <-l.closed:
-			for {
-				select {
-				case first := <-l.entries:
-					l.publish(l.gather(first))
-				default:
-					return
-				}
-			}
+		l.mu.Lock()
+		for len(l.queue) == 0 && !l.closed {
+			l.work.Wait()
 		}
-	}
-}
-
-// gather adds to the first entry what waits, within the bounds of a pack.
-func (l *Log) gather(first *pending) []*pending {
-	pack := []*pending{first}
-	size := len(first.line)
-	for len(pack) < maxPackEntries && size+1+maxEntryBytes <= maxPackBytes {
-		select {
-		case p := <-l.entries:
-			pack = append(pack, p)
-			size += len(p.line) + 1
-		default:
-			return pack
+		if len(l.queue) == 0 {
+			l.mu.Unlock()
+			return
 		}
-	}
-	return pack
-}
-
-// publish writes a pack and tells everybody who waits. Its id lets the engine
-// drop a second copy when an acknowledgement was lost on the way.
-func (l *Log) publish(pack []*pending) {
-	l.packs++
-	lines := make([][]byte, len(pack))
-	for i, p := range pack {
-		lines[i] = p.line
-	}
-	msg := &nats.Msg{Subject: l.subject, Data: bytes.Join(lines, []byte{'\n'})}
-	err := l.send(msg, fmt.Sprintf("%s-%d", l.epoch, l.packs))
-	for _, p := range pack {
-		p.done <- err
+		p := l.queue[0]
+		l.queue = slices.Delete(l.queue, 0, 1)
+		l.packs++
+		id := fmt.Sprintf("%s-%d", l.epoch, l.packs)
+		l.mu.Unlock()
+		p.err = l.send(&nats.Msg{Subject: l.subject, Data: bytes.Join(p.lines, []byte{'\n'})}, id, p.born)
+		close(p.done)
 	}
 }
 
-func (l *Log) send(msg *nats.Msg, id string) error {
-	giveUp := time.Now().Add(min(l.engine.opts.Deadline, dedupWindow/2))
+// send writes a pack. Its id lets the engine drop a second copy when an
+// acknowledgement was lost on the way.
+func (l *Log) send(msg *nats.Msg, id string, born time.Time) error {
+	giveUp := born.Add(min(l.engine.opts.Deadline, dedupWindow/2))
 	for {
 		ctx, cancel := context.WithDeadline(context.Background(), giveUp)
 		_, err := l.engine.js.PublishMsg(ctx, msg, jetstream.WithMsgID(id))

@@ -3,9 +3,11 @@ package notary
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -154,16 +156,50 @@ func TestProve(t *testing.T) {
 	}
 }
 
-// TestTwoSealers (S7): many who seal at once publish one tree.
+// slow is a bucket whose writes take a while, so that writers overtake each
+// other.
+type slow struct{ *memory.Bucket }
+
+func (s slow) Swap(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	time.Sleep(rand.N(2 * time.Millisecond))
+	return s.Bucket.Swap(ctx, key, value, revision)
+}
+
+// neverShrinks watches the newest checkpoint.
+func (h *house) neverShrinks(ctx context.Context, t *testing.T) {
+	keys, err := h.keys.Read()
+	if err != nil {
+		t.Error(err)
+	}
+	size := int64(0)
+	_ = h.checkpoints.Watch(ctx, "default", func() {}, func(raw []byte, _ uint64) {
+		var p published
+		if json.Unmarshal(raw, &p) != nil || p.Checkpoint == "" {
+			return // the lease, or a mark
+		}
+		c, err := audit.OpenCheckpoint([]byte(p.Checkpoint), keys.Trusted...)
+		if err != nil || c.Size < size && !strings.Contains(string(raw), `"size"`) {
+			t.Errorf("after %d entries %d: %v", size, c.Size, err)
+		}
+		size = max(size, c.Size)
+	})
+}
+
+// TestTwoSealers (S7): many who seal at once publish one tree, which only grows.
 func TestTwoSealers(t *testing.T) {
 	h := newHouse(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watched, unwatch := context.WithCancel(t.Context())
+	defer unwatch()
+	watching.Go(func() { h.neverShrinks(watched, t) })
 	var wg sync.WaitGroup
 	sealers := make([]*Sealer, 4)
 	for i := range sealers {
 		o := h.options()
-		o.Replica = fmt.Sprint(i)
+		o.Replica, o.Checkpoints = fmt.Sprint(i), slow{h.checkpoints}
 		o.Witnesses = nil
 		if i == 0 {
 			o.Witnesses = []Witness{h.file}
