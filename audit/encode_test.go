@@ -50,8 +50,8 @@ func fill(v reflect.Value, r *rand.Rand, texts []string, all bool) {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i), r, texts, all)
+		for _, field := range v.Fields() {
+			fill(field, r, texts, all)
 		}
 	case reflect.String:
 		v.SetString(texts[1+r.IntN(len(texts)-1)])

@@ -214,7 +214,7 @@ func (s *tried) Next(ctx context.Context) (upstream.Item, error) {
 		if s.passed || ctx.Err() != nil || !s.trial.mayTryAgain(err) {
 			return it, err
 		}
-		s.Stream.Close()
+		s.Close()
 		s.Stream = comeLater(s.call, func(ctx context.Context) (*upstream.Answer, error) { return s.trial.again(ctx, err) })
 	}
 }

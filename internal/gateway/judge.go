@@ -278,16 +278,16 @@ func (m *matter) write(ctx context.Context, e *audit.Entry) func() error {
 	if m.judge.Log == nil {
 		return func() error { return annotary.E(annotary.CodeStore, "calls cannot be recorded", nil) }
 	}
-	log := m.log()
+	to := m.log()
 	if e.Kind != audit.Outcome && !m.mayOverlap() { // nothing happens until it is written
-		return func() error { return log.Append(ctx, line) }
+		return func() error { return to.Append(ctx, line) }
 	}
-	if _, ok := log.(Instant); ok {
-		err := log.Append(ctx, line)
+	if _, ok := to.(Instant); ok {
+		err := to.Append(ctx, line)
 		return func() error { return err }
 	}
 	done := make(chan error, 1)
-	m.judge.writing.Go(func() { done <- log.Append(ctx, line) })
+	m.judge.writing.Go(func() { done <- to.Append(ctx, line) })
 	return func() error { return <-done }
 }
 
