@@ -93,3 +93,15 @@ soak-approvals: ## answer 1,000 questions, 100 a second; p99 of answer to accept
 .PHONY: bench-verify
 bench-verify: ## verify a log of a million entries through the operator's channel
 	ANNOTARY_ENTRIES=1000000 $(GO) test -count=1 -timeout 20m -v -run 'TestVerifyMany' ./internal/api
+.PHONY: soak-stores
+soak-stores: ## hold every store to its contract 50 times, with the race detector
+	CGO_ENABLED=1 $(GO) test -race -count=50 -timeout 120m -run 'TestBucket|TestRecords|TestLog|TestEmbedded|TestThreeServers' ./internal/memory ./internal/jetstream
+
+.PHONY: soak-crash
+soak-crash: ## kill -9 the engine and the gateway 200 times each under load
+	ANNOTARY_CRASHES=200 $(GO) test -count=1 -timeout 60m -v -run '^TestKill9$$' ./internal/jetstream ./cmd/annotary
+
+MEASURE ?= 1000000
+.PHONY: measure-state
+measure-state: ## measure start, memory and restart with MEASURE (1,000,000) entries
+	ANNOTARY_MEASURE=$(MEASURE) $(GO) test -count=1 -timeout 30m -v -run '^TestMeasureState$$' ./cmd/annotary
