@@ -84,7 +84,7 @@ func hangUp(ts *testscript.TestScript, _ bool, args []string) {
 // reload has the gateway of a data folder read its configuration again and
 // waits until it has: "reload DIR"; "! reload DIR REGEXP" wants that refused.
 func reload(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) != 1 && !(neg && len(args) == 2) {
+	if len(args) != 1 && (!neg || len(args) != 2) {
 		ts.Fatalf("usage: reload DIR [REGEXP]")
 	}
 	client := operator(ts.MkAbs(args[0]))

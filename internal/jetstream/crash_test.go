@@ -85,7 +85,7 @@ func work(dir string) {
 	say := func(words ...any) {
 		mu.Lock()
 		defer mu.Unlock()
-		os.Stdout.WriteString(fmt.Sprintln(words...)) // one write: all or nothing
+		fmt.Fprintln(os.Stdout, words...) // one write: all or nothing
 	}
 	run := rand.Text()
 	for g := range 4 {
