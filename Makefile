@@ -87,6 +87,10 @@ bench-audit: ## measure what the durable record adds to a call
 soak-export: ## export to a database that is dead for ten minutes
 	ANNOTARY_DEAD=10m $(GO) test -count=1 -timeout 20m -v -run 'TestPostgres_dead' ./internal/export
 
+.PHONY: bench-verify
+bench-verify: ## verify a log of a million entries through the operator's channel
+	ANNOTARY_ENTRIES=1000000 $(GO) test -count=1 -timeout 20m -v -run 'TestVerifyMany' ./internal/api
+
 .PHONY: soak-approvals
 soak-approvals: ## answer 1,000 questions, 100 a second; p99 of answer to acceptance is held to 250 ms
 	ANNOTARY_APPROVALS=1000 $(GO) test -count=1 -timeout 10m -v -run TestApprovals_soak ./internal/cli
