@@ -143,8 +143,9 @@ func (b *Bucket) List(ctx context.Context, prefix string) ([][]byte, error) {
 	ctx, cancel := b.engine.within(ctx)
 	defer cancel()
 	var values [][]byte
-	err := b.Watch(ctx, prefix, cancel, func(v []byte, _ uint64) { values = append(values, v) })
-	if errors.Is(err, context.Canceled) {
+	whole := false // once it is, it does not matter how the watch ends
+	err := b.Watch(ctx, prefix, func() { whole = true; cancel() }, func(v []byte, _ uint64) { values = append(values, v) })
+	if whole {
 		return values, nil
 	}
 	return nil, unavailable("state cannot be listed", err)
