@@ -31,7 +31,7 @@ func startGateway(t *testing.T, config string) *runningGateway {
 	dir := t.TempDir()
 	g := &runningGateway{data: filepath.Join(dir, "data"), config: filepath.Join(dir, "annotary.yaml")}
 	write(t, g.config, fmt.Sprintf("listen: 127.0.0.1:0\ndata: %s\n%s", g.data, config))
-	cmd := exec.Command(program(t), "serve", "--config", g.config)
+	cmd := exec.Command(program(t, "annotary"), "serve", "--config", g.config)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -58,23 +58,24 @@ func startGateway(t *testing.T, config string) *runningGateway {
 // annotary runs a command to its end.
 func annotary(t *testing.T, args ...string) {
 	t.Helper()
-	if out, err := exec.Command(program(t), args...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(program(t, "annotary"), args...).CombinedOutput(); err != nil {
 		t.Fatalf("annotary %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
 
-// program is this test binary under the name by which it is the program.
-func program(t *testing.T) string {
+// program is this test binary under a name by which it is another program; see
+// TestMain.
+func program(t *testing.T, name string) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	annotary := filepath.Join(t.TempDir(), "annotary")
-	if err := os.Symlink(self, annotary); err != nil {
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.Symlink(self, path); err != nil {
 		t.Fatal(err)
 	}
-	return annotary
+	return path
 }
 
 // testWriter passes on what a process says to the test's log.

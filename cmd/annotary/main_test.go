@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 		"call-all":    callAll,
 		"pantry-mcp":  pantryServer,
 		"host":        host,
+		"url-host":    urlHost,
 		"call-tool":   callTool,
 		"call-method": callMethod,
 		"call-many":   callMany,

@@ -28,10 +28,10 @@ type testBrowser struct {
 
 // A seen is what the browser shows after a command.
 type seen struct {
-	URL, Text, Error      string
-	Status, Dialogs, Tabs int
-	Overflow              int
-	Frames                []string
+	URL, Text, Error     string
+	Status, Alerts, Tabs int
+	Overflow             int
+	Frames               []string
 }
 
 func newBrowser(t *testing.T) *testBrowser {
@@ -110,17 +110,9 @@ type pantry struct {
 func newPantry(t *testing.T, more string) *pantry {
 	t.Helper()
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := filepath.Join(dir, "pantry-mcp")
-	if err := os.Symlink(self, command); err != nil {
-		t.Fatal(err)
-	}
 	p := &pantry{t: t, diary: filepath.Join(dir, "diary")}
 	p.runningGateway = startGateway(t, fmt.Sprintf(
-		"preset: careful\npage: {listen: 127.0.0.1:0}\nservers:\n  pantry: {command: %s, env: {PANTRY: %s}%s}\n", command, p.diary, more))
+		"preset: careful\npage: {listen: 127.0.0.1:0}\nservers:\n  pantry: {command: %s, env: {PANTRY: %s}%s}\n", program(t, "pantry-mcp"), p.diary, more))
 	return p
 }
 
@@ -291,10 +283,10 @@ func TestPage_attacks(t *testing.T) {
 	}
 
 	evilLink := p.ask(evilName, map[string]string{evilName: evilName})
-	if s := b.do("goto", "url", evilLink+"?alone"); s.Dialogs != 0 || !strings.Contains(s.Text, "<script>") {
-		t.Errorf("a script ran %d times: %s", s.Dialogs, s.Text)
+	if s := b.do("goto", "url", evilLink+"?alone"); s.Alerts != 0 || !strings.Contains(s.Text, "<script>") {
+		t.Errorf("a script ran %d times: %s", s.Alerts, s.Text)
 	}
-	if s := b.do("goto", "url", evilLink[:strings.LastIndex(evilLink, "/")]); s.Dialogs != 0 {
+	if s := b.do("goto", "url", evilLink[:strings.LastIndex(evilLink, "/")]); s.Alerts != 0 {
 		t.Errorf("a script ran in the list: %s", s.Text)
 	}
 	p.ask("remove_jar", jar{"plum"}) // it still asks

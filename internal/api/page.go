@@ -84,11 +84,11 @@ func (s *server) approvalStats(w http.ResponseWriter, r *http.Request) error {
 // counted when it comes again.
 func (s *server) calls(ctx context.Context, since time.Time) (map[approval.ToolName]int, error) {
 	out := map[approval.ToolName]int{}
-	log := s.Log()
-	if log == nil {
+	entries := s.Log()
+	if entries == nil {
 		return out, nil
 	}
-	err := log.Read(ctx, 0, func(_ uint64, lines [][]byte) error {
+	err := entries.Read(ctx, 0, func(_ uint64, lines [][]byte) error {
 		for _, line := range lines {
 			e, err := audit.Decode(line)
 			if err == nil && e.Kind == audit.Decided && e.Effect != annotary.Ask.String() && !e.Time.Before(since) {

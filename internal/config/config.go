@@ -100,6 +100,7 @@ type Config struct {
 	// Approvals say how people are asked about calls.
 	Approvals Approvals `yaml:"approvals"`
 	// Page is where people answer questions in a browser, while calls are judged.
+	// What it and webhook say counts from the start of a gateway to its end.
 	Page Page `yaml:"page"`
 	// Webhook has another program ask people, such as a chat.
 	Webhook Webhook `yaml:"webhook"`

@@ -80,7 +80,7 @@ func (h *Hook) verify(header http.Header, body []byte, now time.Time) error {
 	id, stamp := header.Get(headerID), header.Get(headerTimestamp)
 	want := []byte(h.sign(id, stamp, body))
 	genuine := false
-	for _, sent := range strings.Fields(header.Get(headerSignature)) {
+	for sent := range strings.FieldsSeq(header.Get(headerSignature)) {
 		genuine = hmac.Equal([]byte(sent), want) || genuine
 	}
 	if !genuine || id == "" {

@@ -160,7 +160,8 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ *session) erro
 
 // target is the page of a question, or of all.
 func target(id string) string {
-	if id == "" || strings.ContainsFunc(id, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') }) {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	if id == "" || strings.Trim(id, letters) != "" {
 		return "/approvals"
 	}
 	return "/approvals/" + id

@@ -6,15 +6,15 @@ import { pathToFileURL } from 'node:url';
 
 const { default: playwright } = await import(pathToFileURL(process.argv[2]));
 const browser = await playwright.chromium.launch({ executablePath: process.argv[3], args: ['--no-sandbox', '--disable-gpu'] });
-let page, dialogs;
+let page, alerts;
 
 const commands = {
   // a new person, who has no cookies
   async open() {
     const context = await browser.newContext();
     page = await context.newPage();
-    dialogs = 0;
-    page.on('dialog', async (d) => { dialogs += 1; await d.dismiss(); });
+    alerts = 0;
+    page.on('dialog', async (d) => { alerts += 1; await d.dismiss(); });
   },
   async goto({ url }) {
     const res = await page.goto(url);
@@ -57,7 +57,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     out = (await commands[op](args)) ?? {};
     // A key may have led elsewhere: only what has arrived is read.
     if (['goto', 'wait'].includes(op)) out.text = await page.evaluate(() => document.body?.innerText ?? '');
-    if (page) Object.assign(out, { url: page.url(), dialogs });
+    if (page) Object.assign(out, { url: page.url(), alerts });
   } catch (err) {
     out = { error: String(err) };
   }
