@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// metrics says how the log is doing in the text format of Prometheus.
-func (s *server) metrics(w http.ResponseWriter, _ *http.Request) error {
+// metrics says how the log is doing, and how much asking costs, in the text format of Prometheus.
+func (s *server) metrics(w http.ResponseWriter, r *http.Request) error {
 	var out strings.Builder
 	gauge := func(name, help string, samples ...string) {
 		fmt.Fprintf(&out, "# HELP annotary_%[1]s %[2]s\n# TYPE annotary_%[1]s gauge\n", name, help)
@@ -30,6 +30,9 @@ func (s *server) metrics(w http.ResponseWriter, _ *http.Request) error {
 			}
 			gauge("audit_export_backlog_packs", "Packs of the log that an export does not have yet.", behind...)
 		}
+	}
+	if err := s.asking(r.Context(), gauge); err != nil {
+		return err
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_, err := w.Write([]byte(out.String()))
