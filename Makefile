@@ -94,9 +94,7 @@ bench-verify: ## verify a log of a million entries through the operator's channe
 .PHONY: soak-approvals
 soak-approvals: ## answer 1,000 questions, 100 a second; p99 of answer to acceptance is held to 250 ms
 	ANNOTARY_APPROVALS=1000 $(GO) test -count=1 -timeout 10m -v -run TestApprovals_soak ./internal/cli
-.PHONY: bench-verify
-bench-verify: ## verify a log of a million entries through the operator's channel
-	ANNOTARY_ENTRIES=1000000 $(GO) test -count=1 -timeout 20m -v -run 'TestVerifyMany' ./internal/api
+
 .PHONY: soak-stores
 soak-stores: ## hold every store to its contract 50 times, with the race detector
 	CGO_ENABLED=1 $(GO) test -race -count=50 -timeout 120m -run 'TestBucket|TestRecords|TestLog|TestEmbedded|TestThreeServers' ./internal/memory ./internal/jetstream

@@ -81,7 +81,7 @@ func TestDestination(t *testing.T) {
 // of its own, within bounds, and steers no terminal.
 func FuzzPrompt(f *testing.F) {
 	f.Add("Delete", "a", `{"a":"b"}`)
-	f.Add("x\nYou are asked because:", "t\x1b[2J", `{"a\n":"\nTool x of server y","‮":"\u202e"}`)
+	f.Add("x\nYou are asked because:", "t\x1b[2J", "{\"a\\n\":\"\\nTool x of server y\",\"\u202e\":\"\\u202e\"}")
 	f.Fuzz(func(t *testing.T, title, name, args string) {
 		h := annotary.Pessimistic()
 		who := annotary.Principal{Subject: name}

@@ -19,7 +19,7 @@ func (t *Tool) Parts() map[string]string {
 		parts[n.String()] = t.Hints[n].Value.String()
 	}
 	addSchema(parts, "inputSchema", t.Tool.Input)
-	addSchema(parts, "outputSchema", t.Tool.Output)
+	addSchema(parts, "outputSchema", t.Output)
 	addPart(parts, "_meta.ui", strict.Get(t.Raw, "_meta", "ui"))
 	if t.identity != "" {
 		addPart(parts, "the server itself", strict.Quote(t.identity))

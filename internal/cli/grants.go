@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -85,11 +86,11 @@ func grantArguments(g *api.Grant) string {
 	case len(g.Pattern) == 0:
 		return "those shown"
 	}
-	text := ""
+	var leaves []string
 	for _, pointer := range slices.Sorted(maps.Keys(g.Pattern)) {
-		text += pointer + "=" + g.Pattern[pointer].String() + " "
+		leaves = append(leaves, pointer+"="+g.Pattern[pointer].String())
 	}
-	return text
+	return strings.Join(leaves, " ")
 }
 
 func grantEnd(g *api.Grant) string {

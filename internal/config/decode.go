@@ -258,7 +258,7 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, what string) {
 		}
 		e := reflect.New(v.Type().Elem()).Elem()
 		d.element(val, e, below(what, key.Value))
-		if p, ok := e.Addr().Interface().(interface{ setPosition(annotary.Position) }); ok {
+		if p, ok := reflect.TypeAssert[interface{ setPosition(annotary.Position) }](e.Addr()); ok {
 			p.setPosition(annotary.Position{File: filepath.Base(d.file), Line: key.Line})
 		}
 		v.SetMapIndex(reflect.ValueOf(key.Value), e)

@@ -129,7 +129,7 @@ func mark(kind string) string { return "[hidden: " + kind + "]" }
 
 // JSON returns a JSON value with every secret in its strings and names replaced
 // by what it is, and the JSON Pointers of the strings that were changed. A string
-// under a name that secrets have is hidden whole. The value must be valid.
+// or number under a name that secrets have is hidden whole. The value must be valid.
 func JSON(raw []byte) (clean []byte, hidden []string) {
 	r := redaction{out: make([]byte, 0, len(raw))}
 	r.value(raw, "", false)
@@ -157,6 +157,12 @@ func (r *redaction) value(raw strict.Raw, at string, secret bool) {
 		r.out = append(r.out, ']')
 	case strict.String:
 		r.text(raw, at, secret)
+	case strict.Number:
+		if secret { // a PIN
+			r.hide(at, mark("secret"))
+			return
+		}
+		r.out = append(r.out, raw...)
 	default:
 		r.out = append(r.out, raw...)
 	}
@@ -180,10 +186,7 @@ func (r *redaction) object(raw strict.Raw, at string, secret bool) {
 func (r *redaction) text(raw strict.Raw, at string, secret bool) {
 	s, ok := strict.Text(raw)
 	switch {
-	case !ok: // lone surrogates: nothing that can be shown
-		s, secret = "", true
-		fallthrough
-	case secret && s != "":
+	case !ok || secret && s != "": // lone surrogates are nothing that can be shown
 		r.hide(at, mark("secret"))
 	default:
 		if clean := Text(s); clean != s {

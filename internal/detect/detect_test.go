@@ -67,7 +67,7 @@ func TestSecrets_none(t *testing.T) {
 func TestJSON(t *testing.T) {
 	aws := planted["AWS access key"]
 	clean, hidden := JSON([]byte(`{"q":"x","n":9007199254740993,"user":{"password":"p","apiKey":["a",1]},"text":"key ` + aws + `","` + aws + `":null,"pageToken":"next"}`))
-	want := `{"q":"x","n":9007199254740993,"user":{"password":"[hidden: secret]","apiKey":["[hidden: secret]",1]},` +
+	want := `{"q":"x","n":9007199254740993,"user":{"password":"[hidden: secret]","apiKey":["[hidden: secret]","[hidden: secret]"]},` +
 		`"text":"key [hidden: AWS access key]","[hidden: AWS access key]":null,"pageToken":"next"}`
 	if string(clean) != want {
 		t.Errorf("got  %s\nwant %s", clean, want)

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/annotary/annotary"
@@ -148,11 +149,11 @@ func (m *matter) request() (*approval.Request, error) {
 
 // hintsText is the behaviour of what is no tool: what is held to be true of it.
 func (m *matter) hintsText() string {
-	text := ""
+	var held [annotary.NumHints]string
 	for n := range annotary.HintName(annotary.NumHints) {
-		text += n.String() + "=" + m.hints[n].Value.String() + " "
+		held[n] = n.String() + "=" + m.hints[n].Value.String()
 	}
-	return text
+	return strings.Join(held[:], " ")
 }
 
 // mayApprove says whether a person may say yes to this call.

@@ -44,11 +44,9 @@ func (s *shelf) Swap(_ context.Context, _ string, v []byte, rev uint64) (uint64,
 	return s.rev, nil
 }
 
-func ptr(s string) *string { return &s }
-
 var state = State{
 	Call: "c", Round: 3, Nonce: "n", Principal: "default//ann", Binding: "sha256:1",
-	Passed: true, Answered: []string{"class_rule"}, Grant: "g", Upstream: ptr("theirs"),
+	Passed: true, Answered: []string{"class_rule"}, Grant: "g", Upstream: new("theirs"),
 }
 
 // TestSeal: what one replica sealed another opens, and nobody can change a bit.
@@ -176,7 +174,7 @@ func TestSealer_store(t *testing.T) {
 
 func TestSeal_tooLong(t *testing.T) {
 	long := state
-	long.Upstream = ptr(strings.Repeat("x", MaxBytes))
+	long.Upstream = new(strings.Repeat("x", MaxBytes))
 	if _, err := NewSealer(&shelf{}).Seal(t.Context(), &long, time.Hour); !errors.Is(err, ErrTooLong) {
 		t.Error(err)
 	}
