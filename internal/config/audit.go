@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"path/filepath"
 
 	"go.yaml.in/yaml/v3"
@@ -60,12 +59,7 @@ const (
 
 // UnmarshalText reads a format.
 func (f *ExportFormat) UnmarshalText(text []byte) error {
-	switch v := ExportFormat(text); v {
-	case JSONL, OCSF:
-		*f = v
-		return nil
-	}
-	return fmt.Errorf("must be %s or %s", JSONL, OCSF)
+	return word(f, text, JSONL, OCSF)
 }
 
 // StoreLoss says what happens to calls while the store is lost.
@@ -79,12 +73,7 @@ const (
 
 // UnmarshalText reads what is to happen.
 func (l *StoreLoss) UnmarshalText(text []byte) error {
-	switch v := StoreLoss(text); v {
-	case Refuse, AllowReads:
-		*l = v
-		return nil
-	}
-	return fmt.Errorf("must be %s or %s", Refuse, AllowReads)
+	return word(l, text, Refuse, AllowReads)
 }
 
 func (d *decoder) checkAudit(a *Audit, root *yaml.Node) {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"net"
 	"net/url"
@@ -118,12 +117,7 @@ const (
 
 // UnmarshalText reads the word.
 func (m *MissingScope) UnmarshalText(text []byte) error {
-	switch v := MissingScope(text); v {
-	case HideTool, Challenge:
-		*m = v
-		return nil
-	}
-	return fmt.Errorf("must be %s or %s", HideTool, Challenge)
+	return word(m, text, HideTool, Challenge)
 }
 
 // Asks reports whether callers must prove who they are.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -129,12 +130,21 @@ const (
 
 // UnmarshalText reads an instance.
 func (i *Instance) UnmarshalText(text []byte) error {
-	switch v := Instance(text); v {
-	case Shared, PerPrincipal, PerSession:
-		*i = v
+	return word(i, text, Shared, PerPrincipal, PerSession)
+}
+
+// word sets a value to one of the words it may be.
+func word[T ~string](v *T, text []byte, words ...T) error {
+	if w := T(text); slices.Contains(words, w) {
+		*v = w
 		return nil
 	}
-	return fmt.Errorf("must be %s, %s or %s", Shared, PerPrincipal, PerSession)
+	var list []string
+	for _, w := range words {
+		list = append(list, string(w))
+	}
+	last := len(list) - 1
+	return fmt.Errorf("must be %s or %s", strings.Join(list[:last], ", "), list[last])
 }
 
 // Switch is on or off.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -59,20 +58,6 @@ func (f *scripted) got(method string) int {
 	return n
 }
 
-func startScripted(t *testing.T, f http.Handler, j *gateway.Judge) *gateway.Gateway {
-	t.Helper()
-	srv := httptest.NewServer(f)
-	t.Cleanup(srv.Close)
-	s, err := upstream.New(upstream.Target{Name: "db", URL: srv.URL}, upstream.ServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := gateway.New(s)
-	g.Use(j)
-	t.Cleanup(func() { g.Replace(); g.Wait(); j.Wait() })
-	return g
-}
-
 // talkative instructs its clients, and has three tools: one that is hidden by
 // the tests, one of an app, one that destroys.
 func talkative() *scripted {
@@ -94,7 +79,7 @@ func TestInstructions(t *testing.T) {
 	for _, believe := range []bool{false, true} {
 		f := talkative()
 		j := &gateway.Judge{Policies: careful(t, hideSecret), Log: &memory.Log{}, Stances: map[string]catalog.Stance{"db": {Believe: believe}}}
-		g := startScripted(t, f, j)
+		g := start(t, f, j)
 		u := &legacyUser{t, g, &gateway.Session{ID: "1", Era: upstream.EraLegacy, Principal: ann, Server: "db"}}
 		a := u.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 		legacy := append([]byte(nil), a.Body...)
@@ -122,7 +107,7 @@ func TestInstructions(t *testing.T) {
 func TestSafetyPrompt(t *testing.T) {
 	f := talkative()
 	j := &gateway.Judge{Policies: careful(t, hideSecret), Log: &memory.Log{}}
-	g := startScripted(t, f, j)
+	g := start(t, f, j)
 	first := ask(t, g, "prompts/list", `"x":1`)
 	if got := string(strict.Get(first, "result", "prompts")); !strings.HasPrefix(got, `[{"name":"annotary_safety","title"`) || !strings.HasSuffix(got, `,{"name":"theirs","x":1.0}]`) {
 		t.Errorf("the first page is %s", got)
@@ -161,7 +146,7 @@ func TestSafetyPrompt(t *testing.T) {
 func TestListsArePrivate(t *testing.T) {
 	f := talkative()
 	f.results["resources/templates/list"] = `{"resultType":"complete","resourceTemplates":[]}`
-	g := startScripted(t, f, &gateway.Judge{Policies: careful(t), Log: &memory.Log{}})
+	g := start(t, f, &gateway.Judge{Policies: careful(t), Log: &memory.Log{}})
 	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "server/discover"} {
 		got := ask(t, g, method, `"x":1`)
 		if text(got, "result", "cacheScope") != "private" || string(strict.Get(got, "result", "ttlMs")) != "5000" {
@@ -174,7 +159,7 @@ func TestListsArePrivate(t *testing.T) {
 // and of all else one with a code of ours.
 func TestDenialsHaveNoReservedCode(t *testing.T) {
 	j := &gateway.Judge{Policies: careful(t, `@id("no") forbid(principal, action, resource) when { context has now };`), Log: &memory.Log{}}
-	g := startScripted(t, talkative(), j)
+	g := start(t, talkative(), j)
 	for method, params := range map[string]string{
 		"tools/call": `"name":"drop_all"`, "resources/read": `"uri":"file:///x"`, "resources/subscribe": `"uri":"file:///x"`,
 		"prompts/get": `"name":"theirs"`, "completion/complete": `"ref":{"type":"ref/prompt","name":"theirs"}`,

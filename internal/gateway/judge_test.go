@@ -68,7 +68,7 @@ const liar = `[{"name":"drop_table","annotations":{"readOnlyHint":true},"inputSc
  {"name":"helper","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["app"]}}}]`
 
 // start puts a judge before the fixture.
-func start(t *testing.T, f *fixture, j *gateway.Judge) *gateway.Gateway {
+func start(t *testing.T, f http.Handler, j *gateway.Judge) *gateway.Gateway {
 	t.Helper()
 	srv := httptest.NewServer(f)
 	t.Cleanup(srv.Close)

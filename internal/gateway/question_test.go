@@ -115,16 +115,7 @@ func text(raw []byte, names ...string) string {
 func startAsker(t *testing.T, j *gateway.Judge) (*gateway.Gateway, *asker) {
 	t.Helper()
 	f := &asker{}
-	srv := httptest.NewServer(f)
-	t.Cleanup(srv.Close)
-	s, err := upstream.New(upstream.Target{Name: "db", URL: srv.URL}, upstream.ServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := gateway.New(s)
-	g.Use(j)
-	t.Cleanup(func() { g.Replace(); g.Wait(); j.Wait() })
-	return g, f
+	return start(t, f, j), f
 }
 
 // A legacyUser is a client with a session.
