@@ -1,8 +1,8 @@
 package annotary
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 )
 
 // An Effect is what is done with a call. The zero Effect denies.
@@ -75,5 +75,5 @@ func (p Position) String() string {
 	if p.Line == 0 {
 		return p.File
 	}
-	return fmt.Sprintf("%s:%d", p.File, p.Line)
+	return p.File + ":" + strconv.Itoa(p.Line)
 }

@@ -1,5 +1,7 @@
 package annotary
 
+import "strings"
+
 // DefaultTenant is the tenant of an installation that has only one.
 const DefaultTenant = "default"
 
@@ -25,6 +27,9 @@ func (p *Principal) ID() string {
 }
 
 func escapePart(s string) string {
+	if !strings.ContainsAny(s, "%/") {
+		return s
+	}
 	out := make([]byte, 0, len(s))
 	for _, c := range []byte(s) {
 		switch c {

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -199,17 +200,37 @@ func hints[V any](l *line, name string, of map[string]V, write func(*line, V)) {
 	if len(of) == 0 {
 		return
 	}
-	var room [annotary.NumHints]string
-	names := room[:0]
-	for n := range of {
-		names = append(names, n)
-	}
-	slices.Sort(names)
 	l.name(name)
 	l.b = append(l.b, '{')
-	for _, n := range names {
-		l.name(n)
-		write(l, of[n])
+	for _, n := range namesIn(of) {
+		if v, ok := of[n]; ok {
+			l.name(n)
+			write(l, v)
+		}
 	}
 	l.b = append(l.b, '}')
+}
+
+// hintNames are all hints, in the order of their names.
+var hintNames = func() []string {
+	var names []string
+	for n := range annotary.HintName(annotary.NumHints) {
+		names = append(names, n.String())
+	}
+	slices.Sort(names)
+	return names
+}()
+
+// namesIn returns, in order, names among which are all in the map.
+func namesIn[V any](of map[string]V) []string {
+	known := 0
+	for _, n := range hintNames {
+		if _, ok := of[n]; ok {
+			known++
+		}
+	}
+	if known == len(of) {
+		return hintNames
+	}
+	return slices.Sorted(maps.Keys(of))
 }

@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf16"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,18 +22,37 @@ var ErrAmbiguous = errors.New("two keys of one object differ only in case")
 type Digest [sha256.Size]byte
 
 // String writes the digest as "sha256:" and hex.
-func (d Digest) String() string { return "sha256:" + hex.EncodeToString(d[:]) }
+func (d Digest) String() string {
+	const prefix = "sha256:"
+	var b [len(prefix) + 2*sha256.Size]byte
+	hex.Encode(b[copy(b[:], prefix):], d[:])
+	return string(b[:])
+}
 
 // Sum digests what raw means: equal documents, however they were written, have
 // equal digests, and different ones have different digests, down to the last
 // digit of a number.
 func Sum(raw Raw) (Digest, error) {
-	c, err := Canonical(raw)
+	if err := Check(raw, Limits{}); err != nil {
+		return Digest{}, err
+	}
+	room := rooms.Get().(*[]byte)
+	defer rooms.Put(room)
+	c, err := appendCanonical((*room)[:0], raw)
 	if err != nil {
 		return Digest{}, err
 	}
+	if cap(c) <= maxRoom {
+		*room = c
+	}
 	return sha256.Sum256(c), nil
 }
+
+// rooms are where documents are written that nobody reads but the digest; long
+// ones are not kept.
+var rooms = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxRoom = 64 << 10
 
 // Canonical writes raw in its one canonical form: keys in the order of RFC 8785
 // (UTF-16 code units), its string escaping, no white space, and numbers as an
@@ -103,7 +123,8 @@ func appendObject(dst []byte, raw Raw) ([]byte, error) {
 		name  string
 		value Raw
 	}
-	var members []member
+	var room [8]member
+	members := room[:0]
 	for name, value := range Members(raw) {
 		members = append(members, member{name, value})
 	}
@@ -185,17 +206,19 @@ func Unambiguous(raw Raw) error {
 			return err
 		}
 	}
-	var seen map[string]string
+	type key struct{ folded, name string }
+	var room [8]key
+	keys := room[:0]
 	for name, v := range Members(raw) {
-		if other, ok := seen[fold(name)]; ok {
-			return fmt.Errorf("%w: %q and %q", ErrAmbiguous, other, name)
-		}
-		if seen == nil {
-			seen = map[string]string{}
-		}
-		seen[fold(name)] = name
+		keys = append(keys, key{fold(name), name})
 		if err := Unambiguous(v); err != nil {
 			return err
+		}
+	}
+	slices.SortStableFunc(keys, func(a, b key) int { return strings.Compare(a.folded, b.folded) })
+	for i := 1; i < len(keys); i++ {
+		if keys[i].folded == keys[i-1].folded {
+			return fmt.Errorf("%w: %q and %q", ErrAmbiguous, keys[i-1].name, keys[i].name)
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ func Spans(doc Raw, within Span) iter.Seq2[[]byte, Span] {
 	}
 }
 
-// unquoted is unquote without a copy where there are no escapes.
+// unquoted is what a JSON string says, without a copy where there are no escapes.
 func unquoted(quoted []byte) []byte {
 	if len(quoted) < 2 {
 		return nil

@@ -1,8 +1,12 @@
 package strict_test
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/annotary/annotary/internal/strict"
@@ -200,4 +204,26 @@ func TestCanonicalShortcuts(t *testing.T) {
 			t.Errorf("%s: %s, %v\n%s: %s, %v", plain, a, err, long, b, err2)
 		}
 	}
+}
+
+// TestSumTogether: digests made at the same time have nothing in common.
+func TestSumTogether(t *testing.T) {
+	var all sync.WaitGroup
+	for i := range 8 {
+		doc := fmt.Appendf(nil, `{"text":%q}`, strings.Repeat(strconv.Itoa(i), 4000))
+		canonical, err := strict.Canonical(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := strict.Digest(sha256.Sum256(canonical))
+		all.Go(func() {
+			for range 2000 {
+				if got, err := strict.Sum(doc); got != want || err != nil {
+					t.Errorf("document %d: %v, %v", i, got, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }

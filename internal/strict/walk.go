@@ -59,30 +59,15 @@ func Text(raw Raw) (string, bool) {
 		return "", false
 	}
 	i := skipSpace(raw, 0)
-	return unquote(raw[i:skipString(raw, i)]), true
+	return string(unquoted(raw[i:skipString(raw, i)])), true
 }
 
 // Members yields the members of an object in the order they were sent; nothing
 // if raw is no object. The values share raw's memory.
 func Members(raw Raw) iter.Seq2[string, Raw] {
 	return func(yield func(string, Raw) bool) {
-		i := skipSpace(raw, 0)
-		if i >= len(raw) || raw[i] != '{' {
-			return
-		}
-		for i = skipSpace(raw, i+1); i < len(raw) && raw[i] == '"'; i = skipSpace(raw, i+1) {
-			end := skipString(raw, i)
-			name := unquote(raw[i:end])
-			i = skipSpace(raw, end)
-			if i >= len(raw) || raw[i] != ':' {
-				return
-			}
-			start := skipSpace(raw, i+1)
-			end = skipValue(raw, start)
-			if start >= end || !yield(name, raw[start:end:end]) {
-				return
-			}
-			if i = skipSpace(raw, end); i >= len(raw) || raw[i] != ',' {
+		for name, at := range Spans(raw, Span{To: len(raw)}) {
+			if !yield(string(name), at.Of(raw)) {
 				return
 			}
 		}
@@ -116,9 +101,9 @@ func Elements(raw Raw) iter.Seq2[int, Raw] {
 func Get(raw Raw, names ...string) Raw {
 next:
 	for _, want := range names {
-		for name, value := range Members(raw) {
-			if name == want {
-				raw = value
+		for name, at := range Spans(raw, Span{To: len(raw)}) {
+			if string(name) == want {
+				raw = at.Of(raw)
 				continue next
 			}
 		}
@@ -283,16 +268,4 @@ func skipAtom(b []byte, i int) int {
 		}
 	}
 	return i
-}
-
-func unquote(quoted []byte) string {
-	if len(quoted) < 2 {
-		return ""
-	}
-	inner := quoted[1 : len(quoted)-1]
-	if bytes.IndexByte(inner, '\\') >= 0 {
-		out, _ := jsontext.AppendUnquote(nil, quoted)
-		return string(out)
-	}
-	return string(inner)
 }
