@@ -29,9 +29,10 @@ const (
 
 // subject returns a principal as it was prepared before.
 func (c *callers) subject(who *annotary.Principal, prepare func() *policy.Subject) *policy.Subject {
-	key := callerKey(who)
+	var room [128]byte
+	key := appendCallerKey(room[:0], who)
 	c.mu.RLock()
-	s := c.subjects[key]
+	s := c.subjects[string(key)]
 	c.mu.RUnlock()
 	if s != nil {
 		return s
@@ -42,22 +43,21 @@ func (c *callers) subject(who *annotary.Principal, prepare func() *policy.Subjec
 	if len(c.subjects) >= maxSubjects || c.subjects == nil {
 		c.subjects = map[string]*policy.Subject{}
 	}
-	c.subjects[key] = s
+	c.subjects[string(key)] = s
 	return s
 }
 
-// callerKey writes everything about a principal so that no two share a key,
-// whatever characters their issuers let them have.
-func callerKey(who *annotary.Principal) string {
-	b := make([]byte, 0, 128)
-	for _, part := range [][]string{{who.Tenant, who.Issuer, who.Subject, who.Client}, who.Groups, who.Profiles, who.Scopes} {
+// appendCallerKey writes everything about a principal so that no two share a
+// key, whatever characters their issuers let them have.
+func appendCallerKey(b []byte, who *annotary.Principal) []byte {
+	for _, part := range [...][]string{{who.Tenant, who.Issuer, who.Subject, who.Client}, who.Groups, who.Profiles, who.Scopes} {
 		b = append(strconv.AppendInt(b, int64(len(part)), 10), ';')
 		for _, s := range part {
 			b = append(strconv.AppendInt(b, int64(len(s)), 10), ':')
 			b = append(b, s...)
 		}
 	}
-	return string(b)
+	return b
 }
 
 // see asks policies once whether a caller may know of a target.

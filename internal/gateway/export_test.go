@@ -1,12 +1,12 @@
 package gateway
 
-// Sharing returns how many calls wait for shared answers.
+// Sharing returns how many calls share answers.
 func (g *Gateway) Sharing() int {
 	g.shares.mu.Lock()
 	defer g.shares.mu.Unlock()
 	n := 0
 	for _, sh := range g.shares.by {
-		n += sh.waiting
+		n += 1 + sh.joined
 	}
 	return n
 }

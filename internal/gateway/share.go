@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"hash/maphash"
 	"io"
 	"net/http"
 	"strings"
@@ -19,42 +20,35 @@ import (
 // when the answer is there, the share is over.
 type shares struct {
 	mu      sync.Mutex
-	by      map[shareKey]*share
-	changes uint64 // how often a call that may change something began or ended
+	by      map[uint64]*share // by the hash of what makes reads equal
+	changes uint64            // how often a call that may change something began or ended
 }
 
 // joinWithin is for how long after its begin a read can be joined: an answer
 // must not be much older than the question.
 const joinWithin = 5 * time.Second
 
-// A shareKey is what makes two reads equal: all that their server can tell
-// apart, and who asks.
-type shareKey struct {
-	server           *upstream.Server
-	session          *Session
-	owner, dir, tool string
-	arguments        string // the digest
-	beside           string // what goes along with the arguments
-}
-
 // A share is one read and those who wait for its answer.
 type share struct {
 	all     *shares
-	key     shareKey
-	leader  string // the id of the call that was sent
+	hash    uint64
+	leader  *matter // whose call was sent
 	began   time.Time
 	changes uint64
-	cancel  context.CancelFunc
 
 	// Guarded by the lock of all shares.
-	waiting int           // how many
-	done    chan struct{} // closed when it is over; nil while nobody has joined
-	msg     []byte
-	err     error
+	joined int           // how many
+	done   chan struct{} // closed when it is over; nil while nobody has joined
+	msg    []byte
+	err    error
 }
 
-// errAlone ends a share whose answer is for its leader alone.
-var errAlone = errors.New("the answer is not for everybody")
+// These end a share without an answer for those who joined: the answer is for
+// its leader alone, or the leader left before it came.
+var (
+	errAlone = errors.New("the answer is not for everybody")
+	errLeft  = errors.New("who asked has left")
+)
 
 // change says that something may be different now: who asks from here on must
 // not get an answer from before.
@@ -66,120 +60,139 @@ func (s *shares) change() {
 
 // take carries a read out, or joins an equal one.
 func (s *shares) take(ctx context.Context, t *trial) (*upstream.Answer, error) {
-	key, ok := t.matter.shareKey()
-	if !ok {
+	if !t.matter.shareable() {
 		return t.run(ctx)
 	}
-	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	sh, joined := s.join(key, t.matter.entry.Call, cancel)
-	leave := sync.OnceFunc(sh.leave)
+	sh, joined := s.join(t.matter)
 	if joined {
-		cancel()
-		return &upstream.Answer{Status: http.StatusOK, Stream: &joiner{share: sh, leave: leave, trial: t, call: ctx}}, nil
+		return &upstream.Answer{Status: http.StatusOK, Stream: &joiner{share: sh, trial: t, call: ctx}}, nil
 	}
-	// The leader may go while others still wait: only the last one out cancels.
-	stop := context.AfterFunc(ctx, leave)
-	a, err := t.run(own)
-	if err == nil && a.Stream != nil {
-		a.Stream = &leading{Stream: a.Stream, share: sh, leave: leave}
-		return a, nil
-	}
-	stop()
-	if err != nil {
+	a, err := t.run(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		sh.settle(nil, errLeft)
+	case err != nil:
 		sh.settle(nil, err)
-		return nil, err
+	case a.Stream != nil:
+		a.Stream = &leading{Stream: a.Stream, share: sh}
+	default:
+		sh.settle(a.Body, nil)
 	}
-	sh.settle(a.Body, nil)
-	return a, nil
+	return a, err
 }
 
-// shareKey says with what the call could be shared. Only a call that
-// stands alone and asks for nothing but its answer can.
-func (m *matter) shareKey() (shareKey, bool) {
+// shareable reports whether the call stands alone and asks for nothing but its
+// answer.
+func (m *matter) shareable() bool {
 	c := m.call
 	if m.tool == nil || c.Era != upstream.EraModern || c.Message.ProgressToken() != nil {
-		return shareKey{}, false
+		return false
 	}
 	params := c.Message.Params()
 	for name := range strict.Spans(params, strict.Span{To: len(params)}) {
 		switch string(name) {
 		case "name", "arguments", "_meta":
 		default:
-			return shareKey{}, false
+			return false
 		}
 	}
-	beside, ok := c.beside()
-	return shareKey{
-		server: m.server, session: c.Session, owner: Owner(&c.Principal), dir: c.Dir, tool: m.tool.Name,
-		arguments: m.entry.ArgumentsDigest, beside: beside,
-	}, ok
+	for name := range strict.Spans(c.meta()) {
+		if string(name) == "io.modelcontextprotocol/logLevel" { // asks for more than the answer
+			return false
+		}
+	}
+	for name, values := range c.Header {
+		if strings.HasPrefix(name, rpc.HeaderParam) && len(values) > 0 {
+			return false // repeats arguments, and nobody has compared them
+		}
+	}
+	return true
+}
+
+func (c *Call) meta() (strict.Raw, strict.Span) {
+	meta := c.Message.Meta()
+	return meta, strict.Span{To: len(meta)}
+}
+
+// tellsApart reports whether a member of _meta does no more than tell one call
+// from another.
+func tellsApart(name []byte) bool {
+	switch string(name) {
+	case "traceparent", "tracestate", "baggage":
+		return true
+	}
+	return false
+}
+
+var shareSeed = maphash.MakeSeed()
+
+// shareHash is the same for equal reads.
+func (m *matter) shareHash() uint64 {
+	var h maphash.Hash
+	h.SetSeed(shareSeed)
+	for _, s := range [...]string{m.call.Principal.Subject, m.call.Dir, m.server.Name, m.tool.Name, m.entry.ArgumentsDigest} {
+		_, _ = h.WriteString(s)
+		_ = h.WriteByte(0)
+	}
+	meta, all := m.call.meta()
+	for name, at := range strict.Spans(meta, all) {
+		if !tellsApart(name) {
+			_, _ = h.Write(name)
+			_, _ = h.Write(at.Of(meta))
+		}
+	}
+	return h.Sum64()
+}
+
+// equals reports whether two reads are one question: nothing that their server
+// can tell apart differs, nor who asks. The hash only finds whom to compare with.
+func (m *matter) equals(o *matter) bool {
+	a, b := m.call, o.call
+	return m.server == o.server && a.Session == b.Session && Owner(&a.Principal) == Owner(&b.Principal) && a.Dir == b.Dir &&
+		m.tool.Name == o.tool.Name && m.entry.ArgumentsDigest == o.entry.ArgumentsDigest && bytes.Equal(a.beside(), b.beside())
 }
 
 // beside is what of a call reaches its server beside name and arguments, but for
 // what only tells one call from another.
-func (c *Call) beside() (string, bool) {
-	meta := c.Message.Meta()
+func (c *Call) beside() []byte {
 	var b []byte
-	for name, at := range strict.Spans(meta, strict.Span{To: len(meta)}) {
-		switch string(name) {
-		case "traceparent", "tracestate", "baggage":
-		case "io.modelcontextprotocol/logLevel": // asks for more than the answer
-			return "", false
-		default:
+	meta, all := c.meta()
+	for name, at := range strict.Spans(meta, all) {
+		if !tellsApart(name) {
 			b = append(append(append(b, name...), 0), at.Of(meta)...)
 			b = append(b, 0)
 		}
 	}
-	for name, values := range c.Header {
-		if strings.HasPrefix(name, rpc.HeaderParam) {
-			return "", len(values) == 0 // repeats arguments, and nobody has compared them
-		}
-	}
-	return string(b), true
+	return b
 }
 
 // join joins an equal read, or begins a share of its own.
-func (s *shares) join(key shareKey, call string, cancel context.CancelFunc) (sh *share, joined bool) {
+func (s *shares) join(m *matter) (sh *share, joined bool) {
+	hash := m.shareHash()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sh := s.by[key]; sh != nil && sh.changes == s.changes && time.Since(sh.began) < joinWithin {
-		sh.waiting++
-		if sh.done == nil {
+	if sh := s.by[hash]; sh != nil && sh.changes == s.changes && time.Since(sh.began) < joinWithin && sh.leader.equals(m) {
+		if sh.joined++; sh.joined == 1 {
 			sh.done = make(chan struct{})
 		}
 		return sh, true
 	}
-	sh = &share{all: s, key: key, leader: call, began: time.Now(), changes: s.changes, cancel: cancel, waiting: 1}
+	sh = &share{all: s, hash: hash, leader: m, began: time.Now(), changes: s.changes}
 	if s.by == nil {
-		s.by = map[shareKey]*share{}
+		s.by = map[uint64]*share{}
 	}
-	s.by[key] = sh
+	s.by[hash] = sh
 	return sh, false
 }
 
-// leave is called once by everybody who no longer waits.
-func (sh *share) leave() {
-	sh.all.mu.Lock()
-	defer sh.all.mu.Unlock()
-	if sh.waiting--; sh.waiting == 0 {
-		sh.close()
-		sh.cancel()
-	}
-}
-
-// close lets nobody join any more. The lock is held.
-func (sh *share) close() {
-	if sh.all.by[sh.key] == sh {
-		delete(sh.all.by, sh.key)
-	}
-}
-
-// settle ends the share with a response or an error, once.
+// settle ends the share with a response or an error. Only the first counts.
 func (sh *share) settle(msg []byte, err error) {
 	sh.all.mu.Lock()
 	defer sh.all.mu.Unlock()
-	sh.close()
-	if sh.done == nil || sh.over() {
+	if sh.all.by[sh.hash] == sh {
+		delete(sh.all.by, sh.hash)
+	}
+	if sh.joined == 0 || sh.msg != nil || sh.err != nil {
 		return
 	}
 	if err == nil && !isWhole(msg) {
@@ -189,16 +202,6 @@ func (sh *share) settle(msg []byte, err error) {
 	close(sh.done)
 }
 
-// over reports whether the share has ended. The lock is held.
-func (sh *share) over() bool {
-	select {
-	case <-sh.done:
-		return true
-	default:
-		return false
-	}
-}
-
 // isWhole reports whether a response ends its call. One that asks for more, or
 // names a task, belongs to whoever was answered.
 func isWhole(msg []byte) bool {
@@ -206,18 +209,10 @@ func isWhole(msg []byte) bool {
 	return isResponse(msg) && (kind == nil || string(kind) == `"complete"`)
 }
 
-// needed reports whether others wait for an answer that is still to come.
-func (sh *share) needed() bool {
-	sh.all.mu.Lock()
-	defer sh.all.mu.Unlock()
-	return sh.waiting > 0 && sh.done != nil && !sh.over()
-}
-
 // leading is the answer to the call that was sent.
 type leading struct {
 	upstream.Stream
 	share *share
-	leave func()
 }
 
 // Next returns the next item.
@@ -232,35 +227,24 @@ func (l *leading) Next(ctx context.Context) (upstream.Item, error) {
 	return it, err
 }
 
-// Close gives the answer up, unless others wait for it.
-func (l *leading) Close() { l.end(l.Stream.Close) }
+// Close gives the answer up: who waits for it asks anew.
+func (l *leading) Close() {
+	l.share.settle(nil, errLeft)
+	l.Stream.Close()
+}
 
 // Cancel does the same, and has the server told.
-func (l *leading) Cancel() { l.end(l.Stream.Cancel) }
-
-func (l *leading) end(giveUp func()) {
-	l.leave()
-	if !l.share.needed() {
-		giveUp()
-		return
-	}
-	go func() {
-		defer l.Stream.Close()
-		for l.share.needed() {
-			if it, err := l.Next(context.Background()); err != nil || it.Final {
-				return
-			}
-		}
-	}()
+func (l *leading) Cancel() {
+	l.share.settle(nil, errLeft)
+	l.Stream.Cancel()
 }
 
 // joiner is the answer to a call that joined.
 type joiner struct {
 	share *share
-	leave func()
 	trial *trial
 	call  context.Context //nolint:containedctx // of the call, which outlives those of Next
-	own   *later          // where the shared answer is not for everybody
+	own   *later          // where the shared answer did not come, or is not for everybody
 	said  bool
 }
 
@@ -276,12 +260,13 @@ func (p *joiner) Next(ctx context.Context) (upstream.Item, error) {
 	}
 	switch {
 	case errors.Is(p.share.err, errAlone):
-		p.own = comeLater(p.call, p.trial.run)
-		return p.own.Next(ctx)
+		return p.anew(p.trial.run).Next(ctx)
+	case errors.Is(p.share.err, errLeft): // the first of those who waited leads the others
+		return p.anew(p.again).Next(ctx)
 	case p.said:
 		return upstream.Item{}, io.EOF
 	}
-	p.trial.course.sharedWith(p.share.leader)
+	p.trial.course.sharedWith(p.share.leader.entry.Call)
 	if p.share.err != nil {
 		return upstream.Item{}, p.share.err
 	}
@@ -293,9 +278,18 @@ func (p *joiner) Next(ctx context.Context) (upstream.Item, error) {
 	return upstream.Item{Msg: m.Splice(rpc.Splice{ID: p.trial.matter.call.Message.ID()}), Final: true}, nil
 }
 
+func (p *joiner) again(ctx context.Context) (*upstream.Answer, error) {
+	return p.share.all.take(ctx, p.trial)
+}
+
+// anew has the answer made by f.
+func (p *joiner) anew(f func(context.Context) (*upstream.Answer, error)) *later {
+	p.own = comeLater(p.call, f)
+	return p.own
+}
+
 // Close stops waiting.
 func (p *joiner) Close() {
-	p.leave()
 	if p.own != nil {
 		p.own.Close()
 	}
@@ -303,7 +297,6 @@ func (p *joiner) Close() {
 
 // Cancel stops waiting.
 func (p *joiner) Cancel() {
-	p.leave()
 	if p.own != nil {
 		p.own.Cancel()
 	}
