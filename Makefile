@@ -79,10 +79,6 @@ soak-reload: ## reload 10,000 times under load
 bench-append: ## measure appending to the log beside bare nats.go
 	ANNOTARY_ROUNDS=25 $(GO) test -count=1 -timeout 10m -v -run 'TestThroughput' ./internal/jetstream
 
-.PHONY: bench-audit
-bench-audit: ## measure what the durable record adds to a call
-	ANNOTARY_ROUNDS=20 $(GO) test -count=1 -timeout 10m -v -run 'TestDurableCost' ./internal/gateway
-
 .PHONY: soak-export
 soak-export: ## export to a database that is dead for ten minutes
 	ANNOTARY_DEAD=10m $(GO) test -count=1 -timeout 20m -v -run 'TestPostgres_dead' ./internal/export

@@ -22,10 +22,11 @@ func TestMain(m *testing.M) {
 // is asserted about time.
 func TestBench(t *testing.T) {
 	p := plan{duration: 100 * time.Millisecond, rounds: 1, concurrency: []int{1, 32}, gogc: "100", legs: "direct,reverseproxy,annotary,judged,sdk"}
-	cells, err := measure(t.Context(), p)
+	r, err := measureAll(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
+	cells := r.cells
 	// Two ways to reach the server, two eras, two loads; no ReverseProxy before a pipe.
 	if got, want := len(cells), 2*2*(5+4); got != want {
 		t.Errorf("%d cells were measured, want %d", got, want)
@@ -35,20 +36,25 @@ func TestBench(t *testing.T) {
 			t.Errorf("not measured: %+v", c)
 		}
 	}
-	checkPage(t, p, cells)
+	for _, r := range r.records {
+		if r.memory.p50 <= 0 || r.durable.p50 <= 0 {
+			t.Errorf("not measured: %+v", r)
+		}
+	}
+	checkPage(t, p, r)
 }
 
-func checkPage(t *testing.T, p plan, cells []cell) {
+func checkPage(t *testing.T, p plan, r results) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "performance.md")
 	if err := os.WriteFile(page, []byte("before\n"+beginMark+"old\n"+endMark+"after\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := writePage(page, p, cells); err != nil {
+	if err := writePage(page, p, r); err != nil {
 		t.Fatal(err)
 	}
 	got, _ := os.ReadFile(page)
-	for _, want := range []string{"before\n", "after\n", "| 32 | ReverseProxy |", "| 32 | annotary, forwarding |", "| 32 | annotary, judging |", "server behind a pipe, " + legacy} {
+	for _, want := range []string{"before\n", "after\n", "| 32 | ReverseProxy |", "| 32 | annotary, forwarding |", "| 32 | annotary, judging |", "server behind a pipe, " + legacy, "| a write, which waits for its record |"} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("the page has no %q:\n%s", want, got)
 		}
@@ -57,7 +63,7 @@ func checkPage(t *testing.T, p plan, cells []cell) {
 		t.Error("the old tables are still in the page")
 	}
 	plot := filepath.Join(dir, "wire.svg")
-	if err := writePlot(plot, cells); err != nil {
+	if err := writePlot(plot, r.cells); err != nil {
 		t.Fatal(err)
 	}
 	if svg, _ := os.ReadFile(plot); !bytes.Contains(svg, []byte("<rect")) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/catalog"
 	"github.com/annotary/annotary/internal/gateway"
+	"github.com/annotary/annotary/internal/jetstream"
 	"github.com/annotary/annotary/internal/upstream"
 	"github.com/annotary/annotary/internal/wire"
 	"github.com/annotary/annotary/policy"
@@ -17,10 +19,33 @@ import (
 // serveJudged is the whole line: every call is resolved, decided by the preset
 // careful and recorded twice before it is answered. The operator vouches for the
 // tool. The log is in memory, so that what is measured is the line and not the
-// disk.
+// disk, or in the embedded engine.
 func (r role) serveJudged(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
+	if !r.durable {
+		return r.judge(ctx, &latest{})
+	}
+	dir, err := os.MkdirTemp("", "annotary-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	engine, err := jetstream.Open(ctx, jetstream.Options{Dir: dir})
+	if err != nil {
+		return err
+	}
+	log, err := engine.Log(ctx, "bench", "1", jetstream.LogOptions{})
+	if err != nil {
+		return errors.Join(err, engine.Close())
+	}
+	err = r.judge(ctx, log)
+	log.Close()
+	return errors.Join(err, engine.Close())
+}
+
+// judge serves the line with this log until the context ends.
+func (r role) judge(ctx context.Context, log gateway.Log) error {
 	target := upstream.Target{Name: "bench", URL: r.upstream}
 	if r.upstream == "" {
 		self, err := os.Executable()
@@ -37,15 +62,19 @@ func (r role) serveJudged(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	hints := map[annotary.HintName]bool{annotary.ReadOnly: true, annotary.OpenWorld: false, annotary.Egress: false}
+	if r.writes {
+		rules.Write = annotary.VerdictAllow
+		hints[annotary.ReadOnly], hints[annotary.Destructive] = false, false
+	}
 	set, err := policy.New(policy.Options{Rules: &rules})
 	if err != nil {
 		return err
 	}
-	reads := map[annotary.HintName]bool{annotary.ReadOnly: true, annotary.OpenWorld: false, annotary.Egress: false}
 	g := gateway.New(server)
 	g.Use(&gateway.Judge{
-		Policies: set, Log: &latest{},
-		Stances: map[string]catalog.Stance{"bench": {Overrides: []catalog.Override{{Tools: "echo", Hints: reads}}}},
+		Policies: set, Log: log,
+		Stances: map[string]catalog.Stance{"bench": {Overrides: []catalog.Override{{Tools: "echo", Hints: hints}}}},
 	})
 	http := wire.New(g, wire.Options{}).Server()
 	http.Addr = r.addr

@@ -68,7 +68,7 @@ func run(args []string) error {
 		}
 		p.concurrency = append(p.concurrency, c)
 	}
-	results, err := measure(ctx, p)
+	results, err := measureAll(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func run(args []string) error {
 	}
 	return errors.Join(
 		writePage(filepath.Join(p.docs, "performance.md"), p, results),
-		writePlot(filepath.Join(p.docs, "wire.svg"), results),
+		writePlot(filepath.Join(p.docs, "wire.svg"), results.cells),
 	)
 }
 
@@ -92,6 +92,9 @@ func runRole(ctx context.Context, args []string) error {
 	flags.StringVar(&r.counter, "counter", "", "where to tell how much was allocated")
 	flags.StringVar(&r.upstream, "upstream", "", "the URL behind; empty for a command")
 	flags.StringVar(&r.revision, "revision", modern, "the revision to speak")
+	flags.BoolVar(&r.durable, "durable", false, "keep the log in the embedded engine")
+	flags.BoolVar(&r.writes, "writes", false, "the tool writes")
+	flags.DurationVar(&r.takes, "takes", 0, "how long the server takes to answer")
 	if len(args) == 0 {
 		return errors.New("no role")
 	}

@@ -31,7 +31,22 @@ type leg struct {
 	stop    func()
 }
 
-// measure measures everything the plan asks for.
+// results are all that was measured.
+type results struct {
+	cells   []cell
+	records []record
+}
+
+func measureAll(ctx context.Context, p plan) (results, error) {
+	cells, err := measure(ctx, p)
+	if err != nil {
+		return results{}, err
+	}
+	records, err := measureRecords(ctx, p)
+	return results{cells, records}, err
+}
+
+// measure measures everything on the wire that the plan asks for.
 func measure(ctx context.Context, p plan) ([]cell, error) {
 	var all []cell
 	for _, behind := range []string{"http", "stdio"} {

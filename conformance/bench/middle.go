@@ -15,6 +15,7 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -24,6 +25,10 @@ import (
 // A role is one process that stands in the middle or at the end.
 type role struct {
 	addr, counter, upstream, revision string
+
+	durable bool          // the log is in the embedded engine
+	writes  bool          // the tool is one that writes
+	takes   time.Duration // as long as the server takes to answer a call
 }
 
 func listen(addr string, h http.Handler) error {

@@ -19,10 +19,10 @@ var legNames = map[string]string{
 }
 
 // writeTable writes the results as tables in Markdown.
-func writeTable(w io.Writer, cells []cell) error {
+func writeTable(w io.Writer, r results) error {
 	var out bytes.Buffer
 	title := ""
-	for _, c := range cells {
+	for _, c := range r.cells {
 		if t := fmt.Sprintf("%s, %s", behindNames[c.behind], c.revision); t != title {
 			title = t
 			fmt.Fprintf(&out, "\n### %s\n\n", t)
@@ -36,7 +36,7 @@ func writeTable(w io.Writer, cells []cell) error {
 		fmt.Fprintf(&out, "| %d | %s | %.0f | %s | %s | %s | %s |\n",
 			c.concurrency, legNames[c.leg], c.calls, millis(c.p50), millis(c.p99), cpu, allocated)
 	}
-	out.WriteString(judge(cells))
+	out.WriteString(judge(r.cells) + recordTable(r.records))
 	_, err := w.Write(out.Bytes())
 	return err
 }
@@ -72,7 +72,7 @@ func find(cells []cell, like cell, leg string) *cell {
 const beginMark, endMark = "<!-- begin wire -->\n", "<!-- end wire -->\n"
 
 // writePage puts the tables into their place in a page.
-func writePage(path string, p plan, cells []cell) error {
+func writePage(path string, p plan, r results) error {
 	page, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func writePage(path string, p plan, cells []cell) error {
 	out.WriteString(head + beginMark)
 	fmt.Fprintf(&out, "Mean of %d interleaved rounds of %v each, GOGC=%s, %d cores (shared by client, proxy and server), %s, %s.\n\n![CPU per call and p50 of each proxy, as bars](wire.svg)\n",
 		p.rounds, p.duration, p.gogc, runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly))
-	if err := writeTable(&out, cells); err != nil {
+	if err := writeTable(&out, r); err != nil {
 		return err
 	}
 	out.WriteString("\n" + endMark + tail)

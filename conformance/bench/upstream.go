@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // The revisions measured, one of each era.
@@ -76,6 +77,7 @@ func (r role) serveUpstream() error {
 		if err != nil {
 			return
 		}
+		time.Sleep(r.takes)
 		out, err := answer(body)
 		switch {
 		case err != nil:
