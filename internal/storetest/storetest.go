@@ -15,7 +15,9 @@ import (
 	"github.com/annotary/annotary"
 )
 
-// Bucket is compare-and-set on keys.
+// Bucket is compare-and-set on keys. What is read may be out of date for a
+// moment, as it is when a replica answers that has not heard yet: only a swap
+// that succeeds proves otherwise.
 type Bucket interface {
 	Get(ctx context.Context, key string) (value []byte, revision uint64, err error)
 	Swap(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
@@ -68,10 +70,10 @@ func swap(t *testing.T, b Bucket) {
 	if _, err := b.Swap(ctx, "absent", []byte("x"), second); annotary.CodeOf(err) != annotary.CodeConflict {
 		t.Errorf("swapping what is not there: %v", err)
 	}
-	v, rev, err := b.Get(ctx, "k")
-	if string(v) != "two" || rev != second || err != nil {
-		t.Errorf("Get = %q, %d, %v, want two, %d", v, rev, err, second)
-	}
+	eventually(t, "the second value is not read", func() bool {
+		v, rev, err := b.Get(ctx, "k")
+		return string(v) == "two" && rev == second && err == nil
+	})
 }
 
 // oneWinner: of many who swap at one revision exactly one wins.
@@ -114,10 +116,10 @@ func counter(t *testing.T, b Bucket) {
 		})
 	}
 	wg.Wait()
-	v, _, err := b.Get(t.Context(), "n")
-	if err != nil || len(v) != 8 || binary.BigEndian.Uint64(v) != workers*each {
-		t.Errorf("counted %x, %v, want %d", v, err, workers*each)
-	}
+	eventually(t, "an addition was lost", func() bool {
+		v, _, err := b.Get(t.Context(), "n")
+		return err == nil && len(v) == 8 && binary.BigEndian.Uint64(v) == workers*each
+	})
 }
 
 func increment(ctx context.Context, b Bucket, key string) error {
@@ -142,14 +144,11 @@ func list(t *testing.T, b Bucket) {
 	for _, key := range []string{"a/1", "a/2", "b/1", "a"} {
 		must(t)(b.Swap(ctx, key, []byte(key), 0))
 	}
-	values, err := b.List(ctx, "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.SortFunc(values, slices.Compare)
-	if got := fmt.Sprintf("%s", values); got != "[a/1 a/2]" {
-		t.Errorf("List(a) = %s", got)
-	}
+	eventually(t, "List(a) is not [a/1 a/2]", func() bool {
+		values, err := b.List(ctx, "a")
+		slices.SortFunc(values, slices.Compare)
+		return fmt.Sprintf("%s", values) == "[a/1 a/2]" && err == nil
+	})
 	if none, err := b.List(ctx, "c"); err != nil || len(none) != 0 {
 		t.Errorf("List(c) = %q, %v", none, err)
 	}
@@ -200,9 +199,10 @@ func oddKeys(t *testing.T, b Bucket) {
 	for i, key := range []string{"a b", "ü/\x00", "*", ">", "a.b", "a/b/c", string(make([]byte, 300))} {
 		want := fmt.Sprint(i)
 		must(t)(b.Swap(t.Context(), key, []byte(want), 0))
-		if v, _, err := b.Get(t.Context(), key); string(v) != want || err != nil {
-			t.Errorf("key %q: %q, %v", key, v, err)
-		}
+		eventually(t, fmt.Sprintf("key %q is not read", key), func() bool {
+			v, _, err := b.Get(t.Context(), key)
+			return string(v) == want && err == nil
+		})
 	}
 }
 
