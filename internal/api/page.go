@@ -80,8 +80,8 @@ func (s *server) approvalStats(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, approval.Tallies(all, calls, since, now))
 }
 
-// calls counts the calls in the log that were let through or refused; what asks is
-// counted when it comes again.
+// calls counts the calls in the log that nobody was asked about: neither those
+// that ask nor those that come again after an answer to just them.
 func (s *server) calls(ctx context.Context, since time.Time) (map[approval.ToolName]int, error) {
 	out := map[approval.ToolName]int{}
 	entries := s.Log()
@@ -91,7 +91,8 @@ func (s *server) calls(ctx context.Context, since time.Time) (map[approval.ToolN
 	err := entries.Read(ctx, 0, func(_ uint64, lines [][]byte) error {
 		for _, line := range lines {
 			e, err := audit.Decode(line)
-			if err == nil && e.Kind == audit.Decided && e.Effect != annotary.Ask.String() && !e.Time.Before(since) {
+			asked := err == nil && (e.Effect == annotary.Ask.String() || e.Approval != "" && e.Grant == "")
+			if err == nil && e.Kind == audit.Decided && !asked && !e.Time.Before(since) {
 				out[approval.ToolName{Server: e.Server, Tool: e.Tool}]++
 			}
 		}

@@ -73,7 +73,8 @@ const alwaysYes = 20
 // A ToolName names a tool of a server.
 type ToolName struct{ Server, Tool string }
 
-// Tallies counts what was asked since a time, beside how many calls there were.
+// Tallies counts what was asked since a time, beside how many calls there were:
+// those given, which nobody was asked about, and one for each question.
 func Tallies(all []*Approval, calls map[ToolName]int, since, now time.Time) Stats {
 	s := Stats{Since: since, Rules: []Tally{}, Tools: []Tally{}, Proposals: []Proposal{}}
 	rules, tools := map[string]*Tally{}, map[ToolName]*Tally{}
@@ -92,6 +93,10 @@ func Tallies(all []*Approval, calls map[ToolName]int, since, now time.Time) Stat
 		}
 		if tools[name] == nil {
 			tools[name] = &Tally{Server: name.Server, Tool: name.Tool}
+		}
+		if !a.granted() {
+			s.All.Calls++
+			tools[name].Calls++
 		}
 		for _, t := range append(a.rules(rules), &s.All, tools[name]) {
 			t.add(a, again, now)
@@ -112,6 +117,12 @@ func sorted(all []*Approval) []*Approval {
 	all = slices.Clone(all)
 	Sort(all)
 	return all
+}
+
+// granted reports whether the answer was a yes for more than this call: who asked
+// calls by it like everybody else.
+func (a *Approval) granted() bool {
+	return a.Answer != nil && a.Answer.Yes && a.Answer.Scope.Kind != Once
 }
 
 // asking names who asked for what.

@@ -26,7 +26,7 @@ func asked(i int, tool, args string, yes bool, seconds int, rules ...string) *ap
 	}
 	if seconds > 0 {
 		a.State = approval.Spent
-		a.Answer = &approval.Answer{Yes: yes, At: at.Add(time.Duration(seconds) * time.Second)}
+		a.Answer = &approval.Answer{Yes: yes, Scope: approval.Scope{Kind: approval.Once}, At: at.Add(time.Duration(seconds) * time.Second)}
 	}
 	return a
 }
@@ -40,7 +40,8 @@ func TestTallies(t *testing.T) {
 		asked(4, "add", "1", true, 0, "write"),
 		asked(90, "add", "2", true, 0, "write"),
 	}
-	calls := map[approval.ToolName]int{{Server: "s", Tool: "merge"}: 40, {Server: "s", Tool: "list"}: 60}
+	all[3].Answer.Scope.Kind = approval.Conversation // what came of it is among the calls
+	calls := map[approval.ToolName]int{{Server: "s", Tool: "merge"}: 40, {Server: "s", Tool: "list"}: 56}
 	got := approval.Tallies(all, calls, noon, noon.Add(2*time.Hour))
 	want := approval.Stats{
 		Since: noon,
@@ -51,8 +52,8 @@ func TestTallies(t *testing.T) {
 			{Rule: "night", Asked: 1, Denied: 1, Median: 2e9, Slow: 2e9},
 		},
 		Tools: []approval.Tally{
-			{Server: "s", Tool: "merge", Calls: 40, Asked: 3, Again: 1, Approved: 2, Denied: 1, Median: 4e9, Slow: 9e9},
-			{Server: "s", Tool: "add", Asked: 2, Unanswered: 1, Open: 1},
+			{Server: "s", Tool: "merge", Calls: 42, Asked: 3, Again: 1, Approved: 2, Denied: 1, Median: 4e9, Slow: 9e9},
+			{Server: "s", Tool: "add", Calls: 2, Asked: 2, Unanswered: 1, Open: 1},
 		},
 		Proposals: []approval.Proposal{},
 	}

@@ -32,7 +32,7 @@ func newApprovalsStatsCmd(s *Streams) *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runApprovalsStats(cmd.Context(), o) },
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	cmd.Flags().DurationVar(&o.since, "since", 7*24*time.Hour, "how far back to count; questions are kept for 30 days")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
@@ -56,8 +56,8 @@ func runApprovalsStats(ctx context.Context, o *approvalsStatsOptions) error {
 
 func (o *approvalsStatsOptions) print(s *approval.Stats) error {
 	w := o.streams.Out
-	fmt.Fprintf(w, "%d questions on %d calls (%.1f in a hundred), %d of them asked again\n\n",
-		s.All.Asked, s.All.Calls, s.All.PerHundred(), s.All.Again)
+	fmt.Fprintf(w, "%s on %s (%.1f in a hundred), %d of them asked again\n\n",
+		count(s.All.Asked, "question"), count(s.All.Calls, "call"), s.All.PerHundred(), s.All.Again)
 	if s.All.Asked == 0 {
 		return nil
 	}
