@@ -10,3 +10,10 @@ func (g *Gateway) Sharing() int {
 	}
 	return n
 }
+
+// Flying returns how many calls are under way.
+func (k *Kills) Flying() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.flights)
+}

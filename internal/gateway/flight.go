@@ -75,6 +75,10 @@ func (f *flight) leave() {
 // server, and whatever came back of it is withheld.
 func (m *matter) land(a *upstream.Answer, err error) (*upstream.Answer, error) {
 	f := m.flight
+	if a == nil && err == nil { // something panicked
+		f.leave()
+		return nil, nil
+	}
 	if waits(a) { // nothing is under way yet; it comes through the line again
 		f.leave()
 		return a, err

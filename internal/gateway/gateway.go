@@ -84,15 +84,22 @@ func (g *Gateway) Call(ctx context.Context, call *Call) (*upstream.Answer, error
 	if err != nil {
 		return nil, err
 	}
-	answer, err := g.through(ctx, server, call)
-	if err != nil || call.Message.Method == "subscriptions/listen" || waits(answer) {
-		server.Release() // what waits, for events or a person, must not hold up a reload
-		if err == nil && call.Message.Method == "subscriptions/listen" {
-			g.announce(call.Server, &call.Message, answer)
+	held := true
+	defer func() { // also when something panicked
+		if held {
+			server.Release()
 		}
-		return answer, err
+	}()
+	answer, err := g.through(ctx, server, call)
+	switch {
+	case err != nil:
+		return nil, err
+	case call.Message.Method == "subscriptions/listen":
+		g.announce(call.Server, &call.Message, answer)
+	case !waits(answer): // what waits, for events or a person, must not hold up a reload
+		held = false
+		answer.OnClose(server.Release)
 	}
-	answer.OnClose(server.Release)
 	return answer, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/audit"
@@ -308,5 +309,36 @@ func TestZeroJudgeRefuses(t *testing.T) {
 	var list struct{ Result struct{ Tools []any } }
 	if err := json.Unmarshal(ask(t, g, "tools/list", `"cursor":null`), &list); err != nil || len(list.Result.Tools) != 0 {
 		t.Errorf("without policies %d tools are listed, %v", len(list.Result.Tools), err)
+	}
+}
+
+// broken is a log that panics.
+type broken struct{}
+
+func (broken) Append(context.Context, []byte) error { panic("the log is broken") }
+
+// TestPanic: a call that panics holds nothing: neither a reload waits for it nor
+// does a kill look for it.
+func TestPanic(t *testing.T) {
+	kills := gateway.NewKills(nil)
+	f := &fixture{tools: liar}
+	g := start(t, f, &gateway.Judge{Policies: everything(t), Log: broken{}, Kills: kills})
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("it did not panic")
+			}
+		}()
+		call(t, g, "drop_table", `{}`)
+	}()
+	if n := kills.Flying(); n != 0 {
+		t.Errorf("%d calls are under way", n)
+	}
+	replaced := make(chan struct{})
+	go func() { defer close(replaced); g.Replace(); g.Wait() }()
+	select {
+	case <-replaced:
+	case <-time.After(10 * time.Second):
+		t.Fatal("its server cannot be replaced")
 	}
 }
