@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -204,9 +206,19 @@ func readPolicies(paths []string) ([]policy.File, error) {
 	return files, nil
 }
 
+// originOf digests how a server is started or reached: another package, another
+// version or another address is another server, whatever its tools say.
+func originOf(s config.Server) string {
+	h := sha256.New()
+	for _, part := range append([]config.Text{s.Command, s.URL}, s.Args...) {
+		fmt.Fprintf(h, "%d:%s", len(part.Value()), part.Value())
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
 // stanceOf is what the configuration says of a server's tools.
 func stanceOf(s config.Server) (catalog.Stance, error) {
-	stance := catalog.Stance{Believe: s.Believed(), Unvalidated: s.Validate == config.Off, Unordered: s.Lanes == config.Off}
+	stance := catalog.Stance{Believe: s.Believed(), Identity: originOf(s), Unvalidated: s.Validate == config.Off, Unordered: s.Lanes == config.Off}
 	for pattern, o := range s.Overrides {
 		stance.Overrides = append(stance.Overrides, catalog.Override{
 			Tools: pattern, Hints: o.Hints(), Reason: o.Reason, Expires: o.Until.End(), At: o.Position(),
