@@ -51,7 +51,7 @@ func newOverridesListCmd(s *Streams) *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runOverridesList(cmd.Context(), o) },
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
 }
@@ -67,7 +67,7 @@ func newOverridesExportCmd(s *Streams) *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runOverridesExport(cmd.Context(), o) },
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
 }
@@ -86,7 +86,7 @@ func newOverridesWithdrawCmd(s *Streams) *cobra.Command {
 			return runOverridesWithdraw(cmd.Context(), o)
 		},
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
 }

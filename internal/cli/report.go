@@ -42,7 +42,7 @@ func newReportCmd(s *Streams) *cobra.Command {
 			return runReport(cmd.Context(), o)
 		},
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	cmd.Flags().StringVar(&o.since, "since", "", "only calls since then: 30m, 24h, 2026-11-15 or\n2026-11-15T08:00:00Z")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd

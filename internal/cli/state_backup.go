@@ -101,7 +101,7 @@ func newStateBackupCmd(s *Streams) *cobra.Command {
 			return runStateBackup(cmd.Context(), o)
 		},
 	}
-	configFlag(cmd, &o.config)
+	gatewayFlags(cmd, &o.config)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
 }
