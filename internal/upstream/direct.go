@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -99,7 +101,10 @@ func (d *direct) post(ctx context.Context, u *url.URL, h http.Header, body []byt
 }
 
 func (c *directConn) exchange(u *url.URL, h http.Header, body []byte, silence time.Duration) (*http.Response, error) {
-	c.out = appendRequest(c.out[:0], u, h, body)
+	var err error
+	if c.out, err = appendRequest(c.out[:0], u, h, body); err != nil {
+		return nil, err
+	}
 	if err := c.SetDeadline(time.Now().Add(silence)); err != nil {
 		return nil, err
 	}
@@ -119,19 +124,23 @@ func (c *directConn) exchange(u *url.URL, h http.Header, body []byte, silence ti
 	}
 }
 
-// appendRequest writes an HTTP request. Neither names nor values can hold a line
-// break: the client's were read from lines, the configured ones were checked.
-func appendRequest(b []byte, u *url.URL, h http.Header, body []byte) []byte {
+// appendRequest writes an HTTP request. Names are ours, configured ones were
+// checked and a client's were read by net/http; of values that nobody made fit for
+// a header, none may begin a line, or a request, of its own.
+func appendRequest(b []byte, u *url.URL, h http.Header, body []byte) ([]byte, error) {
 	b = append(append(b, "POST "...), u.RequestURI()...)
 	b = append(append(b, " HTTP/1.1\r\nHost: "...), u.Host...)
 	b = append(b, "\r\nUser-Agent: annotary\r\n"...)
 	for name, values := range h {
 		for _, v := range values {
+			if strings.ContainsAny(v, "\r\n\x00") {
+				return b, fmt.Errorf("the header %s cannot be sent", name)
+			}
 			b = append(append(append(append(b, name...), ": "...), v...), "\r\n"...)
 		}
 	}
 	b = strconv.AppendInt(append(b, "Content-Length: "...), int64(len(body)), 10)
-	return append(append(b, "\r\n\r\n"...), body...)
+	return append(append(b, "\r\n\r\n"...), body...), nil
 }
 
 // get returns an idle connection that is still good, or a new one.

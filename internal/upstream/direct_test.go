@@ -192,6 +192,52 @@ func TestHeaders_configured(t *testing.T) {
 	}
 }
 
+// TestHeaders_smuggled has a client and a server put a whole request of their own
+// where a value is repeated in a header. Nobody judged it, so it must not arrive.
+func TestHeaders_smuggled(t *testing.T) {
+	const extra = "\r\nContent-Length: 0\r\n\r\nPOST / HTTP/1.1\r\nHost: x\r\nX: "
+	meta := `{"_meta":{"` + rpc.MetaVersion + `":%s}}`
+	for _, tt := range []struct {
+		name, method, params string
+		era                  Era
+	}{
+		{"version", "tools/list", fmt.Sprintf(meta, strict.Quote(rpc.Modern+extra)), EraModern},
+		{"method", "x/y" + extra, fmt.Sprintf(meta, strict.Quote(rpc.Modern)), EraModern},
+		{"negotiated", "tools/list", "{}", EraLegacy},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var requests atomic.Int64
+			body := `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":` + string(strict.Quote(rpc.Legacy+extra)) + `}}`
+			url, _ := rawServer(t, func(n int, w net.Conn) {
+				requests.Store(int64(n))
+				fmt.Fprintf(w, "%sContent-Length: %d\r\n\r\n%s", okHead, len(body), body)
+			})
+			leg, sent := webServer(t, url, ServerOptions{}).Leg(Who{}, tt.era), int64(0)
+			for _, m := range []rpc.Message{mustParse(t, "initialize", "{}"), mustParse(t, tt.method, tt.params)} {
+				a, err := leg.Send(t.Context(), &m, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a.Close()
+				sent++
+			}
+			time.Sleep(50 * time.Millisecond) // for one too many to arrive
+			if got := requests.Load(); got != sent {
+				t.Errorf("%d requests arrived, %d were sent", got, sent)
+			}
+		})
+	}
+}
+
+func mustParse(t *testing.T, method, params string) rpc.Message {
+	t.Helper()
+	m, err := rpc.Parse([]byte(`{"jsonrpc":"2.0","id":0,"method":`+string(strict.Quote(method))+`,"params":`+params+`}`), strict.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // FuzzDirect lets a server answer anything. Nothing panics, hangs or grows.
 func FuzzDirect(f *testing.F) {
 	for _, s := range []string{

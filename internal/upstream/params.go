@@ -36,9 +36,9 @@ type paramHeader struct {
 // specification.
 func (s *Server) describe(h http.Header, m *rpc.Message) error {
 	if v, ok := m.Version(); ok {
-		h[rpc.HeaderVersion] = []string{v}
+		h[rpc.HeaderVersion] = []string{rpc.EncodeHeader(v)}
 	}
-	h[rpc.HeaderMethod] = []string{m.Method}
+	h[rpc.HeaderMethod] = []string{rpc.EncodeHeader(m.Method)}
 	target, ok := m.Target()
 	if !ok {
 		return nil

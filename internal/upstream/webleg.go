@@ -147,7 +147,7 @@ func (l *webLeg) header(from http.Header) http.Header {
 			h[rpc.HeaderSession] = []string{l.session}
 		}
 		if l.version != "" && h[rpc.HeaderVersion] == nil {
-			h[rpc.HeaderVersion] = []string{l.version}
+			h[rpc.HeaderVersion] = []string{rpc.EncodeHeader(l.version)}
 		}
 		l.mu.Unlock()
 	}
