@@ -16,6 +16,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/annotary/annotary"
 )
 
 // A Log is read from pack to pack, in order. Packs are numbered from 1.
@@ -120,6 +122,9 @@ func (e *Exporter) session(ctx context.Context) error {
 	opening, cancel := context.WithTimeout(ctx, sinkTimeout)
 	done, err := e.o.Sink.Open(opening)
 	cancel()
+	if err == nil {
+		err = e.fits(ctx, done)
+	}
 	if err != nil {
 		return err
 	}
@@ -136,6 +141,17 @@ func (e *Exporter) session(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// fits refuses a sink that has more than the log: it is of another history, and
+// to go on from there would leave out as much of this one.
+func (e *Exporter) fits(ctx context.Context, done uint64) error {
+	_, last, _, err := e.o.Log.Extent(ctx)
+	if err != nil || done <= last {
+		return err
+	}
+	return annotary.E(annotary.CodeConfig, "the export goes further than the log: the log was put back from a backup, or is another", nil).
+		WithHint("move the file of the export and its .cursor away, or name another table")
 }
 
 // copy brings the sink up to the end of the log.

@@ -181,6 +181,32 @@ func TestFile_refused(t *testing.T) {
 	}
 }
 
+// TestAhead: a log that was put back from a backup lacks what was exported since.
+// The export does not go on as if it had what takes its place.
+func TestAhead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.jsonl")
+	log, restored := &memory.Log{}, &memory.Log{}
+	fill(t, log, 0, 10)
+	run(t, log, &export.File{Path: path})
+	fill(t, restored, 0, 6)
+	e := export.New(export.Options{Name: "test", Log: restored, Sink: &export.File{Path: path}, Every: time.Millisecond, Pause: time.Millisecond, MaxPause: 10 * time.Millisecond})
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { e.Run(ctx) })
+	defer wg.Wait()
+	defer stop()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if s := e.Status(); s.Problem != nil && s.Done == 0 && s.Behind == 6 {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("nobody is told: %+v", s)
+		}
+	}
+	if got := content(t, path); got != want(t, 10) {
+		t.Errorf("the file was changed:\n%s", got)
+	}
+}
+
 func TestFile_OCSF(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	log := &memory.Log{}
