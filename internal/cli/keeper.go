@@ -43,59 +43,63 @@ func (l *ledger) openSpool(c *config.Config, diary *slog.Logger) (err error) {
 }
 
 // keep has the log kept as the configuration says. A keeper that does so already
-// goes on.
+// goes on; one that does otherwise ends once there is another.
 func (l *ledger) keep(c *config.Config, diary *slog.Logger) error {
-	if l.keeper != nil {
-		if reflect.DeepEqual(l.keeper.audit, c.Audit) {
-			return nil
-		}
-		l.keeper.end()
+	if l.keeper != nil && reflect.DeepEqual(l.keeper.audit, c.Audit) {
+		return nil
 	}
 	k, err := l.newKeeper(c, diary)
 	if err != nil {
 		return err
 	}
+	if l.keeper != nil {
+		l.keeper.end()
+	}
 	l.keeper = k
+	k.begin(l.spool, diary)
 	return nil
 }
 
+// newKeeper makes a keeper that has not begun.
 func (l *ledger) newKeeper(c *config.Config, diary *slog.Logger) (*keeper, error) {
-	ctx, stop := context.WithCancel(context.Background())
-	tiles, _, err := l.engine.Bucket(ctx, "tiles", jetstream.BucketOptions{})
+	tiles, _, err := l.engine.Bucket(context.Background(), "tiles", jetstream.BucketOptions{})
 	if err != nil {
-		stop()
 		return nil, err
 	}
-	checkpoints, _, err := l.engine.Bucket(ctx, "checkpoints", jetstream.BucketOptions{})
+	checkpoints, _, err := l.engine.Bucket(context.Background(), "checkpoints", jetstream.BucketOptions{})
 	if err != nil {
-		stop()
 		return nil, err
 	}
 	key := notary.KeyFile(c.Audit.Key.Value())
 	if err := key.Make(); err != nil {
-		stop()
 		return nil, err
 	}
-	k := &keeper{audit: c.Audit, stop: stop, sealer: notary.New(notary.Options{
-		Name: annotary.DefaultTenant, Log: l.log, Tiles: tiles, Checkpoints: checkpoints,
-		Keys: key.Read, Witnesses: witnesses(c), Replica: rand.Text(), Diary: diary,
-	})}
 	keys, err := key.Read()
 	if err != nil {
-		stop()
 		return nil, err
 	}
 	diary.Info("what is recorded is sealed; this key verifies it", "key", keys.Trusted[0])
+	return &keeper{
+		audit: c.Audit, exports: exportsOf(c, keys.Origin(), l.log, diary),
+		sealer: notary.New(notary.Options{
+			Name: annotary.DefaultTenant, Log: l.log, Tiles: tiles, Checkpoints: checkpoints,
+			Keys: key.Read, Witnesses: witnesses(c), Replica: rand.Text(), Diary: diary,
+		}),
+	}, nil
+}
+
+// begin begins the work.
+func (k *keeper) begin(waiting *spool.Spool, diary *slog.Logger) {
+	ctx, stop := context.WithCancel(context.Background())
+	k.stop = stop
 	k.work.Go(func() { k.sealer.Run(ctx) })
-	k.work.Go(func() { l.spool.Run(ctx) })
-	k.exports = exportsOf(c, keys.Origin(), l.log, diary)
+	k.work.Go(func() { waiting.Run(ctx) })
 	for _, e := range k.exports {
 		k.work.Go(func() { e.Run(ctx) })
 	}
-	if keep := c.Audit.Keep.D(); keep > 0 {
+	if keep := k.audit.Keep.D(); keep > 0 {
 		k.work.Go(func() { k.shorten(ctx, keep, diary) })
 	}
-	return k, nil
 }
 
 // witnesses are who sees every checkpoint.
