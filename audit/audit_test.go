@@ -144,6 +144,7 @@ func TestVerify(t *testing.T) {
 		{"whole", l.lines, -1},
 		{"removed", splice(37, 1), 37},
 		{"edited", splice(37, 1, edited), 37},
+		{"carriage return", splice(37, 1, append(bytes.Clone(l.lines[37]), '\r')), 37},
 		{"swapped", splice(37, 2, l.lines[38], l.lines[37]), 37},
 		{"inserted", splice(37, 0, edited), 37},
 		{"first", splice(0, 1), 0},

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -102,10 +103,23 @@ type verification struct {
 func newVerification(s Sources) *verification {
 	v := &verification{Sources: s, differs: -1, lines: bufio.NewScanner(s.Entries)}
 	v.lines.Buffer(make([]byte, 64<<10), MaxBytes+2)
+	v.lines.Split(splitLines)
 	if s.Leaves != nil {
 		v.leaves = bufio.NewReaderSize(s.Leaves, 64<<10)
 	}
 	return v
+}
+
+// splitLines splits a log into its lines. Unlike bufio.ScanLines it leaves a
+// carriage return where it is: an entry with one is not what was sealed.
+func splitLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
 }
 
 func (v *verification) report(good int64) Report {
