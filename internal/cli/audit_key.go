@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/config"
 	"github.com/annotary/annotary/internal/notary"
 )
@@ -40,6 +41,10 @@ func newAuditKeyCmd(s *Streams) *cobra.Command {
 }
 
 func runAuditKey(o *keyOptions) error {
+	if o.forget && !o.rotate {
+		return annotary.E(annotary.CodeUsage, "--forget alone changes nothing", nil).
+			WithHint("--rotate --forget puts a new key in place of the old one")
+	}
 	_, cfg, err := loadBy(config.LoadData, o.config)
 	if err != nil {
 		return err

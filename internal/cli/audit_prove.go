@@ -3,9 +3,12 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -69,10 +72,6 @@ func runAuditProve(ctx context.Context, o *proveOptions) error {
 	if err != nil {
 		return err
 	}
-	if p.Entry == "" {
-		return annotary.E(annotary.CodeInvalid, fmt.Sprintf("entry %d is no longer in the log", o.index), nil).
-			WithHint("it was dropped when its time was over; an export may have it")
-	}
 	if err := p.Check(c, []byte(p.Entry)); err != nil || p.Index != o.index {
 		return o.unproven(err)
 	}
@@ -87,11 +86,25 @@ func runAuditProve(ctx context.Context, o *proveOptions) error {
 	return err
 }
 
+// unproven says that the entry is another, or not there at all.
 func (o *proveOptions) unproven(cause error) error {
-	if _, err := fmt.Fprintf(o.streams.Out, "NOT PROVEN: entry %d is not the one that was sealed\n", o.index); err != nil {
+	const why = "the entry is not the one that was sealed"
+	var err error
+	if o.json {
+		err = printJSON(o.streams.Out, map[string]any{"index": o.index, "proven": false, "why": why})
+	} else {
+		_, err = fmt.Fprintf(o.streams.Out, "NOT PROVEN: entry %d is not the one that was sealed\n", o.index)
+	}
+	if err != nil {
 		return err
 	}
-	return annotary.E(annotary.CodeFindings, "the entry is not the one that was sealed", cause)
+	return annotary.E(annotary.CodeFindings, why, cause)
+}
+
+// dropped is the error of an entry that was there and need not be any more.
+func (o *proveOptions) dropped() error {
+	return annotary.E(annotary.CodeInvalid, fmt.Sprintf("entry %d is no longer in the log", o.index), nil).
+		WithHint("it was dropped when its time was over; an older export may have it")
 }
 
 // live asks the running gateway.
@@ -101,7 +114,11 @@ func (o *proveOptions) live(ctx context.Context, _ []string) (api.Proof, error) 
 		return api.Proof{}, err
 	}
 	defer operator.Close()
-	return operator.Proof(ctx, o.index)
+	p, err := operator.Proof(ctx, o.index)
+	if err == nil && p.Entry == "" {
+		err = o.dropped()
+	}
+	return p, err
 }
 
 // exported makes the proof from the leaves of an export.
@@ -118,6 +135,9 @@ func (o *proveOptions) exported(_ context.Context, keys []string) (api.Proof, er
 	if o.index >= c.Size {
 		return p, annotary.E(annotary.CodeInvalid, fmt.Sprintf("entry %d is not among the %d that are sealed", o.index, c.Size), nil).
 			WithHint("entries count from 0")
+	}
+	if o.index < seal.First {
+		return p, o.dropped()
 	}
 	tiles, err := exportedTiles(o.export)
 	if err != nil {
@@ -138,12 +158,15 @@ func lineOf(path string, n int64) (string, error) {
 		return "", cannotRead(path, err)
 	}
 	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, audit.MaxBytes+2)
-	for ; n >= 0 && lines.Scan(); n-- {
-		if n == 0 {
-			return lines.Text(), nil
+	lines := bufio.NewReader(f)
+	for ; ; n-- {
+		switch line, err := lines.ReadString('\n'); {
+		case err != nil && !errors.Is(err, io.EOF):
+			return "", cannotRead(path, err)
+		case n == 0:
+			return strings.TrimSuffix(line, "\n"), nil
+		case err != nil:
+			return "", nil
 		}
 	}
-	return "", lines.Err()
 }

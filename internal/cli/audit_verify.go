@@ -51,14 +51,14 @@ func newAuditVerifyCmd(s *Streams) *cobra.Command {
 	}
 	gatewayFlags(cmd, &o.config)
 	keyFlag(cmd, &o.keys)
-	cmd.Flags().StringArrayVar(&o.known, "known", nil, "a file of checkpoints that you kept; may be repeated")
-	cmd.Flags().StringVar(&o.checkpoints, "checkpoints", "", "a file of checkpoints in place of those beside the\nexport")
+	cmd.Flags().StringArrayVar(&o.known, "known", nil, "a file of checkpoints that you kept; may\nbe repeated")
+	cmd.Flags().StringVar(&o.checkpoints, "checkpoints", "", "a file of checkpoints in place of those\nbeside the export")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
 }
 
 func keyFlag(cmd *cobra.Command, keys *[]string) {
-	cmd.Flags().StringArrayVar(keys, "key", nil, "a public key, or a file of them; may be repeated\n(default: the .pub file of the configuration)")
+	cmd.Flags().StringArrayVar(keys, "key", nil, "a public key, or a file of them; may be\nrepeated (default: the .pub file of the\nconfiguration)")
 }
 
 // A verification is what verify says.
@@ -129,7 +129,7 @@ func (v *verification) text() string {
 		} else {
 			lines = append(lines, fmt.Sprintf("first bad entry: %d", v.Bad))
 		}
-		lines = append(lines, fmt.Sprintf("good before: the first %d", v.Sealed))
+		lines = append(lines, fmt.Sprintf("good before: the first %d", v.Bad))
 		return strings.Join(lines, "\n")
 	}
 	lines = append(lines, fmt.Sprintf("whole: %d entries, sealed to %d", v.Entries, v.Sealed))
@@ -137,7 +137,7 @@ func (v *verification) text() string {
 		lines = append(lines, fmt.Sprintf("dropped when their time was over: the first %d, by their hashes", v.First))
 	}
 	if v.Unsealed > 0 {
-		lines = append(lines, fmt.Sprintf("not sealed yet: %d", v.Unsealed))
+		lines = append(lines, fmt.Sprintf("not sealed yet, so nothing speaks for them: the last %d", v.Unsealed))
 	}
 	if !v.TailKnown {
 		lines = append(lines, "whether newer entries were cut off cannot be told without a checkpoint kept\nelsewhere (--known)")
