@@ -232,9 +232,10 @@ func TestErrorsDeny(t *testing.T) {
 	set := mustNew(t, policy.Options{Files: []policy.File{{Name: "p.cedar", Text: `
 permit(principal, action, resource);
 @id("no-root") forbid(principal, action == Action::"call", resource) when { context.args.getTag("/path") == "/" };
+@id("no-two") forbid(principal, action == Action::"read", resource) when { context.args.getTag("/a") == "/" || context.args.getTag("/b") == "/" };
 `}}})
-	if len(set.Warnings()) != 1 || set.Warnings()[0].At.Line != 3 {
-		t.Errorf("warnings = %v, want one at line 3", set.Warnings())
+	if w := set.Warnings(); len(w) != 2 || w[0].At.Line != 3 || w[1].At.Line != 4 {
+		t.Errorf("warnings = %v, want one at line 3 and one at line 4", w)
 	}
 	target := policy.NewTarget(policy.About{Server: "s", Name: "t", Hints: reader()})
 	for args, want := range map[string]string{

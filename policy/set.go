@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cedar-policy/cedar-go"
@@ -240,9 +241,10 @@ func (c *checker) check(p *compiled) (*Warning, error) {
 	if err == nil {
 		return nil, nil
 	}
-	text := err.Error()
-	if !strings.Contains(text, "\n") && strings.Contains(text, "unable to guarantee safety of access to tag") {
-		return &Warning{p.at, "a call without this argument is refused as policy_error: " + text}, nil
+	found := slices.Compact(strings.Split(err.Error(), "\n"))
+	wrong := func(text string) bool { return !strings.Contains(text, "unable to guarantee safety of access to tag") }
+	if !slices.ContainsFunc(found, wrong) {
+		return &Warning{p.at, "a call without this argument is refused as policy_error: " + strings.Join(found, "; ")}, nil
 	}
-	return nil, fmt.Errorf("%s: %s", p.at, strings.ReplaceAll(text, "\n", "\n"+p.at.String()+": "))
+	return nil, fmt.Errorf("%s: %s", p.at, strings.Join(found, "\n"+p.at.String()+": "))
 }
