@@ -42,6 +42,7 @@ func (s *Set) build() {
 	}
 	for _, p := range s.policies {
 		s.timed = s.timed || p.asksTime
+		s.argued = s.argued || p.asksArguments
 		s.hides = s.hides || (p.hides() && admits(p.policy.AST().Action, see))
 	}
 }

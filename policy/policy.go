@@ -86,6 +86,16 @@ func (s *Set) Decide(r *Request) annotary.Decision {
 	return d
 }
 
+// Facts returns all that a decision depends on beside principal, target and
+// action: requests that are alike in these four are decided alike. It is false
+// where some policy could ask for the arguments themselves or for the time.
+func (s *Set) Facts(r *Request) (Facts, bool) {
+	if s == nil || s.argued || s.timed {
+		return Facts{}, false
+	}
+	return factsOf(r), true
+}
+
 // decide asks the three questions about one view of the target. Of the rules
 // that hide a tool only forbid(see) is asked here: the others are rules on the
 // call itself, which is asked next.

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -358,5 +359,40 @@ func BenchmarkDecide(b *testing.B) {
 			slices.Sort(took) // the median does not mind who else uses the machine
 			b.ReportMetric(float64(took[len(took)/2].Nanoseconds()), "p50-ns/op")
 		})
+	}
+}
+
+// TestFacts: requests that are alike in principal, target and facts are decided
+// alike, whatever their arguments and time, or no facts are given.
+func TestFacts(t *testing.T) {
+	permit := "permit(principal, action, resource);\n"
+	target := policy.NewTarget(policy.About{Server: "s", Name: "t", Hints: reader()})
+	request := func(args string, now time.Time) *policy.Request {
+		return &policy.Request{Who: who("ann"), Target: target, Arguments: []byte(args), Seen: annotary.CleanLabel(), Now: now}
+	}
+	for text, want := range map[string]bool{
+		permit: true,
+		permit + `forbid(principal, action == Action::"call", resource) when { resource.name == "u" };`:                                           true,
+		permit + `forbid(principal, action == Action::"unattended", resource) when { context.truncated || context.seen.private };`:                true,
+		permit + `forbid(principal, action == Action::"call", resource) when { context.args.hasTag("/a") };`:                                      false,
+		permit + `forbid(principal, action == Action::"call", resource) when { context.ints.hasTag("/n") && context.ints.getTag("/n") > 5 };`:     false,
+		permit + `forbid(principal, action == Action::"unattended", resource) when { context.now > datetime("2026-11-15T12:30:00Z") };`:           false,
+		permit + `forbid(principal, action == Action::"call", resource) when { (if resource.open then context else context).args.hasTag("/a") };`: false,
+	} {
+		set := mustNew(t, policy.Options{Files: []policy.File{{Name: "p.cedar", Text: text}}})
+		first := request(`{}`, noon)
+		facts, ok := set.Facts(first)
+		if ok != want {
+			t.Errorf("%s: facts are given: %v", text, ok)
+		}
+		alike, differ := true, false
+		for _, r := range []*policy.Request{request(`{"a":1}`, noon), request(`{"n":6}`, noon), request(`{}`, noon.Add(time.Hour))} {
+			f, _ := set.Facts(r)
+			alike = alike && f == facts
+			differ = differ || !reflect.DeepEqual(set.Decide(r), set.Decide(first))
+		}
+		if ok && (!alike || differ) || !ok && !differ {
+			t.Errorf("%s: alike %v, differently decided %v", text, alike, differ)
+		}
 	}
 }

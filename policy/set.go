@@ -51,6 +51,7 @@ type Set struct {
 	index    map[Action]*index
 	hides    bool // some policy can hide a tool by name of the action see
 	timed    bool // some policy could ask for the time of a call
+	argued   bool // some policy could ask for its arguments
 	text     string
 	digest   strict.Digest
 	name     string // the digest, as text
@@ -72,6 +73,7 @@ type compiled struct {
 	scopeOnly       *cedar.Policy // the same without its conditions
 	mentionsContext bool
 	asksTime        bool // the time of the call could matter
+	asksArguments   bool // what its arguments say could
 	mayFail         bool // it reads an argument that a call may lack
 	reason          annotary.Reason
 }
@@ -171,6 +173,7 @@ func (p *compiled) look(conditions []ast.ConditionType) {
 		if v, ok := op.Arg.(ast.NodeTypeVariable); ok && v.Name == "context" {
 			known++
 			p.asksTime = p.asksTime || op.Value == "now"
+			p.asksArguments = p.asksArguments || op.Value == "args" || op.Value == "ints"
 		}
 	}
 	for _, cond := range conditions {
@@ -189,7 +192,9 @@ func (p *compiled) look(conditions []ast.ConditionType) {
 		})
 	}
 	p.mentionsContext = mentioned > 0
-	p.asksTime = p.asksTime || mentioned != known
+	if mentioned != known {
+		p.asksTime, p.asksArguments = true, true
+	}
 }
 
 // askOf reads the @ask annotation. A forbid(unattended) without one asks each

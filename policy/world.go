@@ -85,19 +85,19 @@ func (s *Set) newWorld(r *Request) *world {
 	return w
 }
 
-// facts are what the context of a call says beside its time. There are few
-// different ones, and making a record is what a decision costs most.
-type facts struct {
+// Facts are what the context of a call says beside its time and arguments. There
+// are few different ones.
+type Facts struct {
 	truncated, private, strangers bool
 	sensitivity                   annotary.Sensitivity
 }
 
-func factsOf(r *Request) facts {
-	return facts{Truncated(r.Arguments), !r.Seen.Public, !r.Seen.Trusted, r.Seen.Sensitivity}
+func factsOf(r *Request) Facts {
+	return Facts{Truncated(r.Arguments), !r.Seen.Public, !r.Seen.Trusted, r.Seen.Sensitivity}
 }
 
 // context makes the record, with what else is given.
-func (f facts) context(with types.RecordMap) types.Record {
+func (f Facts) context(with types.RecordMap) types.Record {
 	with["args"], with["ints"] = argsUID, intsUID
 	with["truncated"] = types.Boolean(f.truncated)
 	with["seen"] = types.NewRecord(types.RecordMap{
@@ -110,11 +110,11 @@ func (f facts) context(with types.RecordMap) types.Record {
 
 var contexts struct {
 	sync.RWMutex
-	by map[facts]types.Record
+	by map[Facts]types.Record
 }
 
 // untimed returns the context for policies that never ask for the time.
-func untimed(f facts) types.Record {
+func untimed(f Facts) types.Record {
 	contexts.RLock()
 	c, ok := contexts.by[f]
 	contexts.RUnlock()
@@ -125,7 +125,7 @@ func untimed(f facts) types.Record {
 	contexts.Lock()
 	defer contexts.Unlock()
 	if contexts.by == nil {
-		contexts.by = map[facts]types.Record{}
+		contexts.by = map[Facts]types.Record{}
 	}
 	contexts.by[f] = c
 	return c

@@ -191,7 +191,7 @@ func (m *matter) digestArguments(args []byte) error {
 		m.refuse(annotary.CodeAmbiguous, refusing(annotary.CodeAmbiguous, err.Error()))
 		return nil
 	}
-	sum, err := strict.Sum(args)
+	sum, err := strict.SumChecked(args)
 	m.entry.ArgumentsDigest = sum.String()
 	if m.judge.Content {
 		m.entry.Arguments, m.entry.Hidden = detect.JSON(args)
@@ -241,7 +241,7 @@ func (m *matter) noteDecision() {
 
 // ask puts one question to the policies.
 func (m *matter) ask(action policy.Action, target *policy.Target, args []byte) annotary.Decision {
-	return m.judge.Policies.Decide(&policy.Request{
+	return m.judge.callers.decide(m.judge.Policies, &policy.Request{
 		Action: action, Who: m.who, Target: target, Arguments: args, Seen: annotary.CleanLabel(), Now: m.began,
 	})
 }

@@ -342,3 +342,21 @@ func TestPanic(t *testing.T) {
 		t.Fatal("its server cannot be replaced")
 	}
 }
+
+// TestDecidedAnew: what one call was told is not told of another that policies
+// could tell from it.
+func TestDecidedAnew(t *testing.T) {
+	f := &fixture{tools: liar}
+	g := start(t, f, &gateway.Judge{Log: &memory.Log{}, Policies: careful(t, `
+@id("all") permit(principal, action, resource);
+@id("no-seven") forbid(principal, action == Action::"call", resource) when { context.ints.hasTag("/n") && context.ints.getTag("/n") == 7 };
+`), Stances: map[string]catalog.Stance{"db": {Overrides: []catalog.Override{{Tools: "*", Hints: map[annotary.HintName]bool{annotary.ReadOnly: true}}}}}})
+	for _, tt := range []struct {
+		args string
+		want annotary.Code
+	}{{`{"n":6}`, ""}, {`{"n":7}`, annotary.CodeDenied}, {`{"n":8}`, ""}} {
+		if got := codeOf(call(t, g, "get_row", tt.args)); got != string(tt.want) {
+			t.Errorf("%s: %q, want %q", tt.args, got, tt.want)
+		}
+	}
+}

@@ -36,6 +36,11 @@ func Sum(raw Raw) (Digest, error) {
 	if err := Check(raw, Limits{}); err != nil {
 		return Digest{}, err
 	}
+	return SumChecked(raw)
+}
+
+// SumChecked is Sum for what is part of a document that passed [Check].
+func SumChecked(raw Raw) (Digest, error) {
 	room := rooms.Get().(*[]byte)
 	defer rooms.Put(room)
 	c, err := appendCanonical((*room)[:0], raw)
