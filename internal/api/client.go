@@ -143,7 +143,7 @@ func (c *Client) do(ctx context.Context, method, path string, body any) (*http.R
 	}
 	if err != nil {
 		return nil, annotary.E(annotary.CodeConnect, "no gateway is running here", err).
-			WithHint("start one with 'annotary serve', with the same configuration")
+			WithHint("start one with 'annotary serve', or name the configuration of the one you mean with --config")
 	}
 	if res.StatusCode == http.StatusOK {
 		return res, nil

@@ -38,8 +38,10 @@ func newAcceptCmd(s *Streams) *cobra.Command {
 		Long: "Accept asks the servers of a configuration for their tools, shows the safe hints\n" +
 			"that they or their definitions suggest and that nobody vouches for yet, and after\n" +
 			"your yes writes them into the configuration as your own word. Comments and\n" +
-			"everything else in the file stay as they are. What contradicts itself is not\n" +
-			"proposed. No tool is called. A running gateway is asked to read the file again.\n" +
+			"everything else in the file stay as they are. A client's own file is not written:\n" +
+			"your word goes beside it, into mcp.annotary.yaml for mcp.json. What contradicts\n" +
+			"itself is not proposed. No tool is called. A running gateway is asked to read the\n" +
+			"file again.\n" +
 			"Where gateways share a store, your word goes there, through a running one.",
 		Example: "  annotary accept --class read --dry-run\n" +
 			"  annotary accept 'notes/list_*' --yes",
@@ -49,7 +51,7 @@ func newAcceptCmd(s *Streams) *cobra.Command {
 			return runAccept(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&o.config, "config", "", "annotary.yaml (default: here or in your configuration folder)")
+	cmd.Flags().StringVar(&o.config, "config", "", "annotary.yaml, or a client's file with mcpServers (default: annotary.yaml here or in your configuration folder)")
 	cmd.Flags().StringVar(&o.class, "class", "", "only tools that would become: read, write or destructive")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show, and write nothing")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "write without asking")
@@ -91,7 +93,10 @@ func runAccept(ctx context.Context, o *acceptOptions) error {
 	if err := o.show(found, skipped); err != nil || o.dryRun || len(found) == 0 {
 		return err
 	}
-	if ok, err := o.confirm(len(found), home); err != nil || !ok {
+	if ok, err := o.confirm(len(found), home); err != nil {
+		return err
+	} else if !ok {
+		_, err = fmt.Fprintln(o.streams.Err, "nothing was written")
 		return err
 	}
 	if c.State.Shared() {
@@ -261,9 +266,9 @@ func (o *acceptOptions) show(found []proposal, skipped []string) error {
 	} else {
 		var rows [][]string
 		for _, p := range found {
-			rows = append(rows, []string{p.Server + "/" + p.Tool, p.Class, strings.Join(p.By, ", "), p.Why})
+			rows = append(rows, []string{p.Server + "/" + p.Tool, p.Class, p.Why})
 		}
-		if err := writeTable(o.streams.Out, []string{"TOOL", "WOULD BE", "SAID BY", "WHY"}, rows); err != nil {
+		if err := writeTable(o.streams.Out, []string{"TOOL", "WOULD BE", "WHY"}, rows); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/annotary/annotary"
-	"github.com/annotary/annotary/internal/config"
 )
 
 type approvalsOpenOptions struct {
@@ -101,7 +100,7 @@ var openPage = template.Must(template.New("").Parse(`<!doctype html>
 `))
 
 func (o *approvalsOpenOptions) openInBrowser(ctx context.Context, link string) error {
-	_, cfg, err := loadBy(config.LoadData, o.config)
+	cfg, err := loadData(o.config)
 	if err != nil {
 		return err
 	}

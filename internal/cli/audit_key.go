@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/annotary/annotary"
-	"github.com/annotary/annotary/internal/config"
 	"github.com/annotary/annotary/internal/notary"
 )
 
@@ -45,7 +44,7 @@ func runAuditKey(o *keyOptions) error {
 		return annotary.E(annotary.CodeUsage, "--forget alone changes nothing", nil).
 			WithHint("--rotate --forget puts a new key in place of the old one")
 	}
-	_, cfg, err := loadBy(config.LoadData, o.config)
+	cfg, err := loadData(o.config)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/audit"
 	"github.com/annotary/annotary/internal/api"
-	"github.com/annotary/annotary/internal/config"
 	"github.com/annotary/annotary/internal/notary"
 )
 
@@ -51,14 +50,14 @@ func newAuditVerifyCmd(s *Streams) *cobra.Command {
 	}
 	gatewayFlags(cmd, &o.config)
 	keyFlag(cmd, &o.keys)
-	cmd.Flags().StringArrayVar(&o.known, "known", nil, "a file of checkpoints that you kept; may\nbe repeated")
-	cmd.Flags().StringVar(&o.checkpoints, "checkpoints", "", "a file of checkpoints in place of those\nbeside the export")
+	cmd.Flags().StringArrayVar(&o.known, "known", nil, "a file of checkpoints that you kept; may be repeated")
+	cmd.Flags().StringVar(&o.checkpoints, "checkpoints", "", "a file of checkpoints in place of those beside the export")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
 }
 
 func keyFlag(cmd *cobra.Command, keys *[]string) {
-	cmd.Flags().StringArrayVar(keys, "key", nil, "a public key, or a file of them; may be\nrepeated (default: the .pub file of the\nconfiguration)")
+	cmd.Flags().StringArrayVar(keys, "key", nil, "a public key, or a file of them; may be repeated (default: the .pub file of the configuration)")
 }
 
 // A verification is what verify says.
@@ -241,7 +240,7 @@ func readNotes(paths ...string) ([][]byte, error) {
 // those of the configuration.
 func publicKeys(configPath string, given []string) ([]string, error) {
 	if len(given) == 0 {
-		_, cfg, err := loadBy(config.LoadData, configPath)
+		cfg, err := loadData(configPath)
 		if err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func newPolicyCmd(s *Streams) *cobra.Command {
 // policyFlags adds the flags that say which policies are meant.
 func policyFlags(cmd *cobra.Command, o *policyOptions) {
 	cmd.Flags().StringVar(&o.config, "config", "", "take the policies of this configuration")
-	cmd.Flags().StringVar(&o.preset, "preset", "", "take a preset: relaxed, careful or strict\n(default: careful)")
+	cmd.Flags().StringVar(&o.preset, "preset", "", "take a preset: relaxed, careful or strict (default: careful)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	cmd.MarkFlagsMutuallyExclusive("config", "preset")
 }

@@ -46,8 +46,8 @@ func newPolicyReplayCmd(s *Streams) *cobra.Command {
 	}
 	policyFlags(cmd, &o.policyOptions)
 	cmd.Flags().StringArrayVar(&o.files, "policy", nil, "a Cedar file, beside the preset; may be repeated")
-	cmd.Flags().StringVar(&o.from, "from", "", "the configuration of the gateway whose log is read\n(default: annotary.yaml here or in your configuration folder)")
-	cmd.Flags().StringVar(&o.since, "since", "", "only calls since then: 30m, 24h, 2026-11-15 or\n2026-11-15T08:00:00Z")
+	cmd.Flags().StringVar(&o.from, "from", "", "the configuration of the gateway whose log is read (default: annotary.yaml here or in your configuration folder)")
+	cmd.Flags().StringVar(&o.since, "since", "", "only calls since then: 30m, 24h, 2026-11-15 or 2026-11-15T08:00:00Z")
 	cmd.MarkFlagsMutuallyExclusive("config", "policy")
 	return cmd
 }

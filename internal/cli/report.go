@@ -43,7 +43,7 @@ func newReportCmd(s *Streams) *cobra.Command {
 		},
 	}
 	gatewayFlags(cmd, &o.config)
-	cmd.Flags().StringVar(&o.since, "since", "", "only calls since then: 30m, 24h, 2026-11-15 or\n2026-11-15T08:00:00Z")
+	cmd.Flags().StringVar(&o.since, "since", "", "only calls since then: 30m, 24h, 2026-11-15 or 2026-11-15T08:00:00Z")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
 }

@@ -55,9 +55,9 @@ func newServeCmd(s *Streams) *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o) },
 	}
-	cmd.Flags().StringVar(&o.config, "config", "", "annotary.yaml, or a client's file with mcpServers\n(default: annotary.yaml here or in your configuration folder)")
+	cmd.Flags().StringVar(&o.config, "config", "", "annotary.yaml, or a client's file with mcpServers (default: annotary.yaml here or in your configuration folder)")
 	cmd.Flags().StringVar(&o.listen, "listen", "", "address to listen on instead of the configured one")
-	cmd.Flags().BoolVar(&o.reads, "read-only", false, "let nothing pass but calls that somebody you rely on\nvouches only read")
+	cmd.Flags().BoolVar(&o.reads, "read-only", false, "let only those reads pass that somebody you rely on vouches for")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the addresses as JSON")
 	cmd.Flags().BoolVar(&o.background, "background", false, "")
 	_ = cmd.Flags().MarkHidden("background")

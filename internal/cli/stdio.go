@@ -47,8 +47,8 @@ func newStdioCmd(s *Streams) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.server, "server", "", "name of the server in the configuration")
 	cmd.Flags().BoolVar(&o.find, "find", false, "find and call the tools of all servers")
-	cmd.Flags().StringVar(&o.config, "config", "", "annotary.yaml, or a client's file with mcpServers\n(default: annotary.yaml here or in your configuration folder)")
-	cmd.Flags().BoolVar(&o.reads, "read-only", false, "let nothing pass but calls that somebody you rely on\nvouches only read")
+	cmd.Flags().StringVar(&o.config, "config", "", "annotary.yaml, or a client's file with mcpServers (default: annotary.yaml here or in your configuration folder)")
+	cmd.Flags().BoolVar(&o.reads, "read-only", false, "let only those reads pass that somebody you rely on vouches for")
 	cmd.Flags().BoolVar(&o.json, "json", false, "accepted; the protocol is JSON already")
 	return cmd
 }

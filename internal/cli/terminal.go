@@ -13,7 +13,11 @@ func isTerminal(stream any) bool {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull) // a device too, and nobody sits there
+	return err != nil || !os.SameFile(info, null)
 }
 
 // progress shows a line on a terminal until done is called. Elsewhere it does

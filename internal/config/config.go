@@ -261,7 +261,7 @@ func Find(dir string) (string, error) {
 			return "", annotary.E(annotary.CodeConfig, "cannot read "+path, err)
 		}
 	}
-	return "", annotary.E(annotary.CodeConfig, "no configuration found", nil).
+	return "", annotary.E(annotary.CodeConfig, "no configuration found", fs.ErrNotExist).
 		WithHint("write " + strings.Join(places, " or ") + ", or name a file with --config")
 }
 
