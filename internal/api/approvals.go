@@ -27,8 +27,10 @@ type Approval struct {
 	Method    string          `json:"method"`
 	Requester string          `json:"requester"`
 	Prompt    approval.Prompt `json:"prompt"`
-	Answer    *ApprovalAnswer `json:"answer,omitempty"`
-	SpentBy   string          `json:"spentBy,omitempty"` // the call that used the yes up
+	// Usual is how far a yes goes that says nothing of it.
+	Usual   approval.ScopeKind `json:"usual"`
+	Answer  *ApprovalAnswer    `json:"answer,omitempty"`
+	SpentBy string             `json:"spentBy,omitempty"` // the call that used the yes up
 }
 
 // An ApprovalAnswer is what a person said.
@@ -45,7 +47,7 @@ func approvalOf(a *approval.Approval) Approval {
 	out := Approval{
 		ID: a.ID, State: a.At(time.Now()), Asked: a.Asked, Expires: a.Expires,
 		Server: a.About.Server, Tool: a.About.Tool, Method: a.About.Method, Requester: a.Requester.ID(),
-		Prompt: a.Prompt, SpentBy: a.SpentBy,
+		Prompt: a.Prompt, Usual: a.Usual(), SpentBy: a.SpentBy,
 	}
 	out.Prompt.Parts = nil
 	if said := a.Answer; said != nil {

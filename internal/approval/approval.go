@@ -124,6 +124,14 @@ func Answers(keys []string, rs []Reason) bool {
 	return true
 }
 
+// Usual is how far a yes goes that says nothing of it: as far as the rules ask.
+func (a *Approval) Usual() ScopeKind {
+	if AsksOnce(a.Reasons) {
+		return Conversation
+	}
+	return Once
+}
+
 // AsksOnce reports whether one yes is to cover the tool for the conversation.
 func AsksOnce(rs []Reason) bool {
 	return len(rs) > 0 && !slices.ContainsFunc(rs, func(r Reason) bool { return r.Ask != annotary.VerdictAskOnce })

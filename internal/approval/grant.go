@@ -39,10 +39,7 @@ const IdleWindow = 8 * time.Hour
 // settle makes the scope definite for a question, or says why it cannot be given.
 func (s Scope) settle(a *Approval, now time.Time) (Scope, error) {
 	if s.Kind == "" {
-		s.Kind = Once
-		if AsksOnce(a.Reasons) {
-			s.Kind = Conversation
-		}
+		s.Kind = a.Usual()
 	}
 	wide := func(text string, args ...any) (Scope, error) {
 		return s, annotary.E(annotary.CodeScopeTooWide, fmt.Sprintf(text, args...), nil)

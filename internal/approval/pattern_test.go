@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -101,6 +102,22 @@ func FuzzPrompt(f *testing.F) {
 			t.Errorf("%d bytes: %q", len(text), text)
 		}
 	})
+}
+
+// TestPrompt_cut: of a value that is too long the prompt says how much is missing.
+func TestPrompt_cut(t *testing.T) {
+	h := annotary.Pessimistic()
+	for _, tt := range []struct{ length, cut int }{{maxValue, 0}, {maxValue + 1, 1}, {maxValue + 5000, 5000}} {
+		args := fmt.Sprintf(`{"path":%q}`, strings.Repeat("é", tt.length))
+		p := NewPrompt(Shown{Hints: &h, Principal: &annotary.Principal{}, Arguments: []byte(args)})
+		if got := p.Arguments[0].Cut; got != tt.cut {
+			t.Errorf("%d characters: got cut %d, want %d", tt.length, got, tt.cut)
+		}
+		said := fmt.Sprintf("and %d more characters that are not shown", tt.cut)
+		if got, want := strings.Contains(p.Text(), said), tt.cut > 0; got != want {
+			t.Errorf("%d characters: %q is there: %t, want %t", tt.length, said, got, want)
+		}
+	}
 }
 
 func checkJSON(s string) error { return strict.Check([]byte(s), strict.Limits{}) }

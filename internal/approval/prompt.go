@@ -46,6 +46,8 @@ type Argument struct {
 	Pointer string `json:"pointer"`
 	Value   string `json:"value"`            // as text
 	Hidden  bool   `json:"hidden,omitempty"` // something in it is not shown
+	// Cut is how many characters at its end are not shown.
+	Cut int `json:"cut,omitempty"`
 }
 
 // HintShown is one thing that is held to be true of the tool, and by whose word.
@@ -170,7 +172,8 @@ func argumentsShown(s *Shown) (shown []Argument, more int) {
 		if !ok {
 			text = string(raw)
 		}
-		shown = append(shown, Argument{line(pointer, maxName), line(text, maxValue), slices.Contains(hidden, pointer)})
+		value, left := lineOf(text, maxValue)
+		shown = append(shown, Argument{line(pointer, maxName), value, slices.Contains(hidden, pointer), left})
 	}
 	return shown, more
 }
@@ -178,9 +181,15 @@ func argumentsShown(s *Shown) (shown []Argument, more int) {
 // Line makes one harmless line out of what a person or a stranger wrote.
 func Line(s string) string { return line(s, maxText) }
 
-// line makes one line of at most limit visible characters out of any text. A line
-// break shows as a sign, so that it can begin no line of ours.
+// line makes one line of at most limit visible characters out of any text.
 func line(s string, limit int) string {
+	text, _ := lineOf(s, limit)
+	return text
+}
+
+// lineOf makes one line as line does, and says how many characters it leaves out.
+// A line break shows as a sign, so that it can begin no line of ours.
+func lineOf(s string, limit int) (text string, left int) {
 	var b strings.Builder
 	n := 0
 	for _, r := range shape.Clean(s) {
@@ -192,27 +201,29 @@ func line(s string, limit int) string {
 		case !unicode.IsPrint(r), unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point), r == '\u2800':
 			continue
 		}
-		if n++; n > limit {
-			return strings.TrimRight(b.String(), " ") + "…"
+		if n++; n <= limit {
+			b.WriteRune(r)
 		}
-		b.WriteRune(r)
 	}
-	return strings.TrimSpace(b.String())
+	if n > limit {
+		return strings.TrimRight(b.String(), " ") + "…", n - limit
+	}
+	return strings.TrimSpace(b.String()), 0
 }
 
 // Text writes the prompt for people who read plain text.
 func (p *Prompt) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q\n", p.Title)
-	fmt.Fprintf(&b, "Tool %s of server %s, asked for by %s.\n", p.Tool, p.Server, p.asker())
+	fmt.Fprintf(&b, "Tool %s of server %s, on behalf of %s.\n", p.Tool, p.Server, p.asker())
 	for _, a := range p.Arguments {
-		fmt.Fprintf(&b, "  %s: %q\n", a.Pointer, a.Value)
+		fmt.Fprintf(&b, "  %s: %q%s\n", a.Pointer, a.Value, a.unseen())
 	}
 	if len(p.Arguments) == 0 {
 		b.WriteString("  (no arguments)\n")
 	}
 	if p.More > 0 {
-		fmt.Fprintf(&b, "  and %d more\n", p.More)
+		fmt.Fprintf(&b, "  and %d more arguments that are not shown\n", p.More)
 	}
 	b.WriteString(p.Undo + "\n")
 	for _, c := range p.Changed {
@@ -230,6 +241,14 @@ func (p *Prompt) Text() string {
 		fmt.Fprintf(&b, "This conversation has seen: %s.\n", p.Seen)
 	}
 	return b.String()
+}
+
+// unseen says that a value goes on where it was cut.
+func (a *Argument) unseen() string {
+	if a.Cut == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more characters that are not shown", a.Cut)
 }
 
 func (p *Prompt) asker() string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"time"
 
@@ -122,8 +123,18 @@ func standingText(a *api.Approval) string {
 	case a.Answer == nil:
 		return "It is " + string(a.State) + "."
 	default:
-		return fmt.Sprintf("It is %s: %s answered at %s through %s.", a.State, a.Answer.By, clock(a.Answer.At), a.Answer.Channel)
+		return fmt.Sprintf("It is %s: %s answered at %s through %s.", a.State, subjectOf(a.Answer.By), clock(a.Answer.At), a.Answer.Channel)
 	}
+}
+
+// subjectOf is the last part of who somebody is: the name people know. Another
+// program may have said it.
+func subjectOf(id string) string {
+	name := id[strings.LastIndexByte(id, '/')+1:]
+	if plain, err := url.PathUnescape(name); err == nil {
+		name = plain
+	}
+	return approval.Line(name)
 }
 
 func clock(t time.Time) string { return t.Local().Format("15:04 on 2 January") }
@@ -176,7 +187,7 @@ func printWatched(w io.Writer, a *api.Approval) error {
 			lines = append(lines, fmt.Sprintf("    %s: %q", arg.Pointer, arg.Value))
 		}
 		if p.More > 0 {
-			lines = append(lines, fmt.Sprintf("    and %d more", p.More))
+			lines = append(lines, fmt.Sprintf("    and %d more arguments that are not shown", p.More))
 		}
 		lines = append(lines, "  "+p.Undo)
 		for _, c := range p.Changed {

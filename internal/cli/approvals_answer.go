@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func runApprovalsApprove(ctx context.Context, o *answerOptions) error {
 	if err != nil {
 		return err
 	}
-	if !o.yes {
+	if !o.yes && a.State == approval.Open {
 		sure, err := confirm(tty, &a, scope)
 		if err != nil || !sure {
 			return errors.Join(err, notSure(sure))
@@ -149,7 +150,8 @@ func notSure(sure bool) error {
 
 // confirm shows the question in the terminal and asks for a yes.
 func confirm(tty io.ReadWriter, a *api.Approval, s approval.Scope) (bool, error) {
-	fmt.Fprintf(tty, "%s\nApprove this %s? [y/N] ", folded(a.Prompt.Text()), scopeText(s))
+	s.Kind = cmp.Or(s.Kind, a.Usual)
+	fmt.Fprintf(tty, "%s\nApprove %s? [y/N] ", folded(a.Prompt.Text()), scopeText(s))
 	said, err := bufio.NewReader(tty).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
@@ -163,18 +165,16 @@ func scopeText(s approval.Scope) string {
 	text := ""
 	switch s.Kind {
 	case approval.Once:
-		text = "once"
+		text = "this call, one time"
 	case approval.Conversation:
-		text = "for this tool, while the conversation lasts"
+		text = "this tool, whatever the arguments, while the conversation lasts"
 	case approval.Until:
-		text = "until " + clock(s.Until)
+		text = "these arguments, until " + clock(s.Until)
 	case approval.Unchanged:
-		text = "until the tool's definition changes"
-	default:
-		return "as far as the rules ask"
+		text = "these arguments, until the tool's definition changes"
 	}
-	for pointer, m := range s.Pattern {
-		text += ", " + pointer + "=" + m.String()
+	if len(s.Pattern) > 0 {
+		text += ", with " + patternText(s.Pattern)
 	}
 	return text
 }
@@ -190,7 +190,7 @@ func (o *answerOptions) answer(ctx context.Context, operator *api.Client, q api.
 	}
 	text := "denied"
 	if q.Yes {
-		text = "approved " + scopeText(a.Answer.Scope)
+		text = "approved for " + scopeText(a.Answer.Scope)
 	}
 	_, err = fmt.Fprintf(o.streams.Out, "%s %s/%s: %s\n", a.ID, a.Server, cut(a.Tool, maxCell), text)
 	return err

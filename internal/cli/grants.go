@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/annotary/annotary/internal/api"
+	"github.com/annotary/annotary/internal/approval"
 )
 
 func newGrantsCmd(s *Streams) *cobra.Command {
@@ -85,12 +86,22 @@ func grantArguments(g *api.Grant) string {
 		return "any"
 	case len(g.Pattern) == 0:
 		return "those shown"
+	default:
+		return patternText(g.Pattern)
 	}
+}
+
+// patternText says which arguments may differ, in the words of approve's flags.
+func patternText(p approval.Pattern) string {
 	var leaves []string
-	for _, pointer := range slices.Sorted(maps.Keys(g.Pattern)) {
-		leaves = append(leaves, pointer+"="+g.Pattern[pointer].String())
+	for _, pointer := range slices.Sorted(maps.Keys(p)) {
+		if m := p[pointer]; m.Prefix != nil && *m.Prefix == "" {
+			leaves = append(leaves, "any "+pointer)
+		} else {
+			leaves = append(leaves, pointer+"="+m.String())
+		}
 	}
-	return strings.Join(leaves, " ")
+	return strings.Join(leaves, ", ")
 }
 
 func grantEnd(g *api.Grant) string {

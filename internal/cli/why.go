@@ -114,6 +114,8 @@ func outcomeOf(a *api.WhyAnswer) string {
 		return "goes through: approval " + a.Approval + " covers it"
 	case a.Told == "":
 		return "goes through"
+	case a.Told == annotary.CodeApproval:
+		return "waits for a person's yes, as " + string(a.Told)
 	case a.Class == "":
 		return "refused as " + string(a.Told) + ", which it is"
 	case a.See.Effect != annotary.Allow.String():

@@ -113,7 +113,7 @@ func said(a *approval.Approval, state approval.State) string {
 func scopeWords(s *approval.Scope) string {
 	switch s.Kind {
 	case approval.Conversation:
-		return "for this tool and conversation"
+		return "for this tool, whatever the arguments, while the conversation lasts"
 	case approval.Until:
 		return "until " + s.Until.Local().Format("Monday 15:04")
 	case approval.Unchanged:

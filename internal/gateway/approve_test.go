@@ -248,6 +248,20 @@ func TestApprove_none(t *testing.T) {
 	}
 }
 
+// TestApprove_earlier: a model hears of a few answers that do not count, and how
+// many more there are.
+func TestApprove_earlier(t *testing.T) {
+	w := newWorld(t)
+	hours := approval.Scope{Kind: approval.Until, Until: time.Now().Add(time.Hour)}
+	for i := range 5 {
+		w.yes(w.call("drop", fmt.Sprintf(`{"n":%d}`, i)), hours)
+	}
+	said := string(w.call("drop", `{"n":9}`))
+	if got := strings.Count(said, "An earlier yes ("); got != 3 || !strings.Contains(said, "Nor do 2 others.") {
+		t.Errorf("%d earlier answers are named, want 3 and 'Nor do 2 others.': %s", got, said)
+	}
+}
+
 // TestApprove_scopes: a yes is used within what it says and for the reasons it
 // answers; everything else is refused with its code.
 func TestApprove_scopes(t *testing.T) {

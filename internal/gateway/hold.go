@@ -230,7 +230,7 @@ func (m *matter) elicitation(form bool) []byte {
 // scopeSchema lets the person say how far the yes goes.
 func scopeSchema(q *approval.Approval) []byte {
 	usual, other := approval.Once, approval.Conversation
-	if approval.AsksOnce(q.Reasons) {
+	if q.Usual() == approval.Conversation {
 		usual, other = other, usual
 	}
 	return slices.Concat([]byte(`{"type":"object","properties":{"scope":{"type":"string","title":"How far does a yes go?",`+

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -147,6 +148,10 @@ var gapTexts = map[annotary.Code]string{
 	annotary.CodeGrantApprover:     "policy does not let who gave it give it",
 }
 
+// maxEarlier is how many earlier answers a model is told about: a tool that is
+// approved often has dozens.
+const maxEarlier = 3
+
 // lines say it to a model: what to tell the user, what to do then, and why an
 // earlier yes was not enough.
 func (t *approvalTold) lines(gaps []approval.Gap) []string {
@@ -158,12 +163,19 @@ func (t *approvalTold) lines(gaps []approval.Gap) []string {
 		"Tell the user that approval " + t.ID + " is waiting, and that they can approve it " + where,
 		"Then " + t.Retry + "; anything else needs another approval. It is open until " + t.Expires.UTC().Format("15:04 MST on 2 January") + ".",
 	}
+	left := len(gaps) - maxEarlier
+	if left > 0 { // the newest, and the last, which was for just this call
+		gaps = append(slices.Clone(gaps[:maxEarlier-1]), gaps[len(gaps)-1])
+	}
 	for _, g := range gaps {
 		text := "An earlier yes (" + g.ID + ") does not count: " + gapTexts[g.Code]
 		if len(g.Changed) > 0 {
 			text += ": " + approval.Line(strings.Join(g.Changed, ", "))
 		}
 		lines = append(lines, text+".")
+	}
+	if left > 0 {
+		lines = append(lines, fmt.Sprintf("Nor do %d others.", left))
 	}
 	return lines
 }
