@@ -2,7 +2,6 @@ package docs_test
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,25 +75,11 @@ func runBlock(t *testing.T, b block) {
 // goBlocks finds the blocks of README.md and of everything below docs.
 func goBlocks(t *testing.T) []block {
 	t.Helper()
-	files := []string{"README.md"}
-	err := filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
-		if strings.HasSuffix(path, ".md") {
-			files = append(files, path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var blocks []block
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, file := range append(pagesBelow(t, "docs"), "README.md") {
 		var code []string
 		start := 0
-		for i, line := range strings.Split(string(raw), "\n") {
+		for i, line := range strings.Split(read(t, file), "\n") {
 			switch {
 			case start == 0 && strings.TrimSpace(line) == "```go":
 				start, code = i+2, nil

@@ -93,6 +93,11 @@ func runTools(ctx context.Context, o toolsOptions) error {
 		return err
 	}
 	fmt.Fprintf(o.streams.Err, "%d of %d tools\n", len(shown), len(all))
+	entries := make([]annotary.Entry, len(shown))
+	for i := range shown {
+		entries[i] = shown[i].Entry
+	}
+	warnUnvouched(o.streams, entries, o.believe)
 	return nil
 }
 
