@@ -38,6 +38,11 @@ type StateHealth struct {
 	Lost     bool      `json:"lost"`  // it was silent for too long: what needs it is refused
 	Heard    time.Time `json:"heard"` // when it last answered
 	Problem  string    `json:"problem,omitempty"`
+	// Deaf says that it answers, and counts as lost because this gateway does
+	// not hear what others write.
+	Deaf bool `json:"deaf,omitempty"`
+	// Unwritten is what was not written last, and why: a full disk still answers.
+	Unwritten string `json:"unwritten,omitempty"`
 	// Forgot is until when conversations start as if they had seen everything,
 	// because what they have seen was forgotten.
 	Forgot *time.Time `json:"forgot,omitempty"`

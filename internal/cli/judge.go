@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,8 +46,10 @@ type ledger struct {
 
 // openLedger opens the log in the data folder. Every opening begins a new epoch,
 // so that no pack of an earlier one is taken for a copy of a new one.
-func openLedger(ctx context.Context, c *config.Config) (*ledger, error) {
-	engine, err := jetstream.Open(ctx, engineOptions(c))
+func openLedger(ctx context.Context, c *config.Config, diary *slog.Logger) (*ledger, error) {
+	o := engineOptions(c)
+	o.Diary = diary
+	engine, err := jetstream.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}

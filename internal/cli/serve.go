@@ -178,9 +178,10 @@ func (d *daemon) stateHealth() *api.StateHealth {
 		return nil
 	}
 	h := d.ledger.engine.Health()
+	deaf := !h.Lost && d.ledger.words != nil && d.ledger.words.Lost()
 	out := &api.StateHealth{
 		Embedded: h.Embedded, Where: h.Where, Version: h.Version, Replicas: h.Replicas,
-		Lost: h.Lost || d.ledger.words != nil && d.ledger.words.Lost(), Heard: h.Heard.UTC(), Problem: h.Problem,
+		Lost: h.Lost || deaf, Deaf: deaf, Heard: h.Heard.UTC(), Problem: h.Problem, Unwritten: h.Unwritten,
 	}
 	if t := d.ledger.labels.Forgot(); !t.IsZero() {
 		out.Forgot = &t
@@ -349,7 +350,7 @@ func (d *daemon) judge(c *config.Config) (*gateway.Judge, error) {
 		return nil, d.nothingStopped()
 	}
 	if d.ledger == nil {
-		ledger, err := openLedger(context.Background(), c)
+		ledger, err := openLedger(context.Background(), c, d.log)
 		if err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func newStateStatusCmd(s *Streams) *cobra.Command {
 		Use:   "status",
 		Short: "Say where state is kept and whether the store answers",
 		Long: "Status asks the running gateway where it keeps its state and whether the store\n" +
-			"answers. It ends with exit code 1 if the store is lost.",
+			"answers and takes writes. It ends with exit code 1 if it does not.",
 		Example: "  annotary state status\n" +
 			"  annotary state status --json",
 		Args: usageArgs(cobra.NoArgs),
@@ -69,23 +69,32 @@ func runStateStatus(ctx context.Context, o *stateStatusOptions) error {
 	} else {
 		_, err = fmt.Fprint(o.streams.Out, healthText(status.State))
 	}
-	if err == nil && status.State.Lost {
-		return annotary.E(annotary.CodeFindings, "the store is lost", nil)
+	if err == nil && (status.State.Lost || status.State.Unwritten != "") {
+		return annotary.E(annotary.CodeFindings, "the store is lost or takes no writes", nil)
 	}
 	return err
 }
 
 // healthText says in words how the store is doing.
 func healthText(h *api.StateHealth) string {
-	var text string
-	if h.Embedded {
-		text = fmt.Sprintf("State is kept in %s, by the engine inside the gateway (NATS %s).\n", h.Where, h.Version)
-	} else {
-		text = fmt.Sprintf("State is kept in a NATS cluster (%s), %d times; this gateway is connected to %s.\n", h.Version, h.Replicas, orNobody(h.Where))
+	text := fmt.Sprintf("State is kept in %s,\nby the engine inside the gateway (NATS %s).\n", h.Where, h.Version)
+	if !h.Embedded {
+		text = fmt.Sprintf("State is kept in a NATS cluster, replicas: %d.\n", h.Replicas)
+		if h.Where != "" {
+			text += fmt.Sprintf("This gateway is connected to %s (NATS %s).\n", h.Where, h.Version)
+		}
 	}
 	switch {
+	case h.Deaf:
+		text += "The store answers, but this gateway does not hear what others write. What needs\nthe store is refused.\n"
 	case h.Lost:
 		text += fmt.Sprintf("The store is LOST: it last answered %s ago. What needs it is refused.\n", time.Since(h.Heard).Round(time.Second))
+	case h.Unwritten != "":
+		text += "The store answers, but does NOT take writes. What needs it is refused.\n" +
+			"What was not written: " + h.Unwritten + "\n"
+		if h.Embedded {
+			text += "If its disk is full, make room and start the gateway again.\n"
+		}
 	default:
 		text += "The store answers.\n"
 	}
@@ -93,14 +102,7 @@ func healthText(h *api.StateHealth) string {
 		text += "The last question failed: " + h.Problem + "\n"
 	}
 	if h.Forgot != nil {
-		text += "What conversations have seen was forgotten. Until " + h.Forgot.Format(time.RFC3339) + " each starts as if it had seen everything.\n"
+		text += "What conversations have seen was forgotten.\nUntil " + h.Forgot.Format(time.RFC3339) + " each starts as if it had seen everything.\n"
 	}
 	return text
-}
-
-func orNobody(where string) string {
-	if where == "" {
-		return "nobody"
-	}
-	return where
 }

@@ -19,8 +19,9 @@ import (
 // and people name things with many, so each part is kept as its hash; a value
 // must say itself what it is about.
 type Bucket struct {
-	engine *Engine
-	kv     jetstream.KeyValue
+	engine  *Engine
+	kv      jetstream.KeyValue
+	written *written
 }
 
 // BucketOptions say how a bucket keeps its values.
@@ -48,7 +49,7 @@ func (e *Engine) Bucket(ctx context.Context, name string, o BucketOptions) (b *B
 	if err != nil {
 		return nil, false, e.notOpened("state", err)
 	}
-	return &Bucket{engine: e, kv: kv}, made, nil
+	return &Bucket{engine: e, kv: kv, written: e.writes.to(name)}, made, nil
 }
 
 // Get returns the value of a key and its revision; nil and 0 if there is none.
@@ -74,6 +75,7 @@ func (b *Bucket) Get(ctx context.Context, key string) ([]byte, uint64, error) {
 // not exist, and returns the new one. Another revision is CodeConflict. What it
 // returns without an error is on disk.
 func (b *Bucket) Swap(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	whole := ctx
 	ctx, cancel := b.engine.within(ctx)
 	defer cancel()
 	var next uint64
@@ -90,7 +92,11 @@ func (b *Bucket) Swap(ctx context.Context, key string, value []byte, revision ui
 	// the client maps both to these.
 	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch):
 		return 0, annotary.E(annotary.CodeConflict, "somebody else wrote first", err)
-	case err != nil:
+	case err != nil && whole.Err() != nil: // who asked has left
+		return 0, unavailable("state cannot be written", err)
+	}
+	b.written.note(err, b.engine.opts.Diary)
+	if err != nil {
 		return 0, unavailable("state cannot be written", err)
 	}
 	return next, nil
@@ -111,6 +117,7 @@ func (b *Bucket) Follow(ctx context.Context, prefix string, each func(value []by
 
 func (b *Bucket) watch(ctx context.Context, prefix string, ready func(), each func(value []byte, revision uint64), opts ...jetstream.WatchOpt) error {
 	var watcher jetstream.KeyWatcher
+	anew := b.engine.anew.wait()
 	begin, cancel := b.engine.within(ctx)
 	defer cancel()
 	err := settled(begin, forming, func() (err error) {
@@ -125,6 +132,8 @@ func (b *Bucket) watch(ctx context.Context, prefix string, ready func(), each fu
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-anew: // the client would find out for itself, after ten seconds
+			return unavailable("state is no longer watched", nil)
 		case entry, ok := <-watcher.Updates():
 			switch {
 			case !ok:

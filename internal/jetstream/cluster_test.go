@@ -2,6 +2,7 @@ package jetstream_test
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -14,7 +15,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -239,6 +242,57 @@ func TestCluster_health(t *testing.T) {
 	until(t, "the store is not lost", func() bool { h := e.Health(); return h.Lost && h.Problem != "" })
 	lone(t, at)
 	until(t, "the store is not found again", func() bool { h := e.Health(); return !h.Lost && h.Problem == "" })
+}
+
+// TestCluster_notLater: what was given up while a cluster was gone is not written
+// when it is back, and who watches is told to begin again.
+func TestCluster_notLater(t *testing.T) {
+	dir, port := t.TempDir(), freePorts(t, 1)[0]
+	at := func(o *server.Options) { o.StoreDir, o.Port = dir, port }
+	s := lone(t, at)
+	e := open(t, jetstream.Options{URL: s.ClientURL(), Replicas: 1, Deadline: time.Second})
+	l, err := e.Log(t.Context(), "tenant", "epoch", jetstream.LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	b, _, err := e.Bucket(t.Context(), "b", jetstream.BucketOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Append(t.Context(), []byte("before")); err != nil {
+		t.Fatal(err)
+	}
+	ready, broken := make(chan struct{}), make(chan error, 1)
+	go func() {
+		broken <- b.Watch(t.Context(), "", sync.OnceFunc(func() { close(ready) }), func([]byte, uint64) {})
+	}()
+	<-ready
+	s.Shutdown()
+	s.WaitForShutdown()
+	for _, lost := range []string{"lost", "lost too"} {
+		if err := l.Append(t.Context(), []byte(lost)); annotary.CodeOf(err) != annotary.CodeStore {
+			t.Errorf("%s: %v", lost, err)
+		}
+	}
+	lone(t, at)
+	select {
+	case err := <-broken:
+		if annotary.CodeOf(err) != annotary.CodeStore {
+			t.Errorf("who watched hears %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("who watched hears nothing")
+	}
+	until(t, "the log is not found again", func() bool { return l.Append(t.Context(), []byte("after")) == nil })
+	var got []string
+	err = l.Read(t.Context(), 1, func(_ uint64, lines [][]byte) error {
+		got = append(got, string(bytes.Join(lines, []byte(","))))
+		return nil
+	})
+	if want := []string{"before", "after"}; err != nil || !slices.Equal(slices.Compact(got), want) { // one may be acknowledged too late
+		t.Errorf("the log has %q, %v, want %q", got, err, want)
+	}
 }
 
 // until waits for a condition.

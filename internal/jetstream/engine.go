@@ -15,7 +15,7 @@ package jetstream
 import (
 	"context"
 	"errors"
-	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -46,6 +46,9 @@ type Options struct {
 	Deadline time.Duration
 	// Silence after which the store counts as lost. If zero, 3 s.
 	Silence time.Duration
+	// Diary is told when the store is lost or takes no writes, and when that is
+	// over. If nil, nobody is.
+	Diary *slog.Logger
 }
 
 const (
@@ -64,6 +67,8 @@ type Engine struct {
 
 	heard   atomic.Int64           // when the store last answered, in Unix nanoseconds
 	problem atomic.Pointer[string] // why it does not; nil if it does
+	writes  writes
+	anew    anew
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 }
@@ -75,6 +80,9 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	}
 	if o.Silence == 0 {
 		o.Silence = defaultSilence
+	}
+	if o.Diary == nil {
+		o.Diary = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{opts: o, unlock: func() error { return nil }}
 	var err error
@@ -118,21 +126,31 @@ func (e *Engine) embed() error {
 	if err != nil {
 		return unavailable("the engine for state cannot be made", err)
 	}
+	e.server.SetLogger(&e.writes, false, false)
 	e.server.Start()
 	if !e.server.ReadyForConnections(startTimeout) {
 		return unavailable("the engine for state does not start", nil)
 	}
-	e.conn, err = nats.Connect("", nats.InProcessServer(e.server))
+	e.conn, err = nats.Connect("", nats.InProcessServer(e.server), quiet)
 	if err != nil {
 		return unavailable("the engine for state does not answer", err)
 	}
 	return nil
 }
 
+// quiet keeps the client from writing to stderr: what fails is told by whoever
+// waits for it.
+var quiet = nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
+
 // connect reaches a cluster. A connection that is lost later is sought again
-// without end.
+// without end. Meanwhile nothing is kept to be sent later: an entry or a record
+// that was given up must not be written after all.
 func (e *Engine) connect() error {
-	opts := []nats.Option{nats.Name("annotary"), nats.MaxReconnects(-1), nats.Timeout(e.opts.Deadline), nats.ReconnectWait(200 * time.Millisecond)}
+	opts := []nats.Option{
+		nats.Name("annotary"), quiet, nats.Timeout(e.opts.Deadline),
+		nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.ReconnectBufSize(-1),
+		nats.ReconnectHandler(func(*nats.Conn) { e.anew.tell() }),
+	}
 	if e.opts.Credentials != "" {
 		opts = append(opts, nats.UserCredentials(e.opts.Credentials))
 	}
@@ -165,13 +183,22 @@ func (e *Engine) greet(ctx context.Context) error {
 func (e *Engine) listen(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for {
+	for lost := false; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 			// A failure shows as silence; the next beat may succeed.
-			_ = e.beat(ctx)
+			err := e.beat(ctx)
+			switch was := lost; {
+			case ctx.Err() != nil:
+			case e.Lost() && !was:
+				lost = true
+				e.opts.Diary.Warn("the store does not answer; what needs it is refused", "error", err)
+			case err == nil && was:
+				lost = false
+				e.opts.Diary.Info("the store answers again")
+			}
 		}
 	}
 }
@@ -181,6 +208,7 @@ func (e *Engine) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.opts.Deadline)
 	defer cancel()
 	if _, err := e.js.AccountInfo(ctx); err != nil {
+		err = plain(err)
 		why := err.Error()
 		e.problem.Store(&why)
 		return err
@@ -239,10 +267,45 @@ func settled(ctx context.Context, passing func(error) bool, try func() error) er
 	}
 }
 
-// leaderless reports whether nobody took the request: it has done nothing and
-// may be made again.
+// leaderless reports whether nobody took the request, or it was not even sent: it
+// has done nothing and may be made again.
 func leaderless(err error) bool {
-	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse)
+	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) ||
+		errors.Is(err, nats.ErrReconnectBufExceeded)
+}
+
+// plain says of a request that was not sent what that means.
+func plain(err error) error {
+	if errors.Is(err, nats.ErrReconnectBufExceeded) {
+		return errors.New("no server of the cluster can be reached")
+	}
+	return err
+}
+
+// anew tells when a connection that was lost is there again. The zero value is
+// ready.
+type anew struct {
+	mu   sync.Mutex
+	next chan struct{}
+}
+
+// wait returns what is closed at the next connection.
+func (a *anew) wait() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.next == nil {
+		a.next = make(chan struct{})
+	}
+	return a.next
+}
+
+func (a *anew) tell() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.next != nil {
+		close(a.next)
+		a.next = nil
+	}
 }
 
 // forming reports whether a cluster cannot make something yet. Making it again
@@ -257,5 +320,5 @@ func forming(err error) bool {
 // unavailable is the error of everything the store did not do. The caller learns
 // only that; the operator finds the cause.
 func unavailable(public string, cause error) error {
-	return annotary.E(annotary.CodeStore, public, fmt.Errorf("state store: %w", cause))
+	return annotary.E(annotary.CodeStore, public, cause)
 }

@@ -33,13 +33,15 @@ type Health struct {
 	Heard time.Time
 	// Problem is why it does not, empty if it does.
 	Problem string
+	// Unwritten is what was not written last, and why; empty if all was.
+	Unwritten string
 }
 
 // Health says how the store is doing.
 func (e *Engine) Health() Health {
 	h := Health{
 		Embedded: e.Embedded(), Where: e.opts.Dir, Version: server.VERSION, Replicas: e.opts.Replicas,
-		Lost: e.Lost(), Heard: time.Unix(0, e.heard.Load()),
+		Lost: e.Lost(), Heard: time.Unix(0, e.heard.Load()), Unwritten: e.writes.failing(),
 	}
 	if !h.Embedded {
 		h.Where, h.Version = e.conn.ConnectedUrlRedacted(), e.conn.ConnectedServerVersion()

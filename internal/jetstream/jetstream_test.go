@@ -1,9 +1,11 @@
 package jetstream_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"slices"
@@ -229,6 +231,47 @@ func TestFullLogRefuses(t *testing.T) {
 	}
 	if annotary.CodeOf(refused) != annotary.CodeStore {
 		t.Errorf("a full log says %v", refused)
+	}
+}
+
+// TestUnwritten: a store that takes no writes still answers; what it did not take
+// is known until it takes the like again, and told once.
+func TestUnwritten(t *testing.T) {
+	var diary bytes.Buffer
+	e := open(t, jetstream.Options{Dir: t.TempDir(), Silence: time.Hour, Diary: slog.New(slog.NewTextHandler(&diary, nil))})
+	l, err := e.Log(t.Context(), "small", "epoch", jetstream.LogOptions{MaxBytes: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	b, _, err := e.Bucket(t.Context(), "b", jetstream.BucketOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := []byte(strings.Repeat("x", 1000))
+	for range 10 {
+		_ = l.Append(t.Context(), line) // the last are refused
+	}
+	if _, err := b.Swap(t.Context(), "k", nil, 0); err != nil { // which says nothing of the log
+		t.Fatal(err)
+	}
+	if _, err := b.Swap(t.Context(), "k", nil, 0); annotary.CodeOf(err) != annotary.CodeConflict { // nor is this a failure
+		t.Fatal(err)
+	}
+	if h := e.Health(); h.Lost || !strings.HasPrefix(h.Unwritten, "the log: ") {
+		t.Errorf("a full log: %+v", h)
+	}
+	if err := l.Purge(t.Context(), 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Append(t.Context(), line); err != nil {
+		t.Fatal(err)
+	}
+	if h := e.Health(); h.Unwritten != "" {
+		t.Errorf("after it was written to again: %+v", h)
+	}
+	if n := strings.Count(diary.String(), "\n"); n != 2 {
+		t.Errorf("the diary has %d lines, want 2:\n%s", n, diary.String())
 	}
 }
 

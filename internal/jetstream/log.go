@@ -37,6 +37,7 @@ type Log struct {
 	stream  jetstream.Stream
 	subject string
 	epoch   string // of this opening: makes the ids of its packs unique
+	written *written
 	done    sync.WaitGroup
 
 	mu     sync.Mutex
@@ -87,7 +88,7 @@ func (e *Engine) Log(ctx context.Context, name, epoch string, o LogOptions) (*Lo
 	if err != nil {
 		return nil, e.notOpened("the log", err)
 	}
-	l := &Log{engine: e, stream: stream, subject: subject, epoch: epoch}
+	l := &Log{engine: e, stream: stream, subject: subject, epoch: epoch, written: e.writes.to("the log")}
 	l.work.L = &l.mu
 	l.done.Go(l.write)
 	return l, nil
@@ -162,7 +163,9 @@ func (l *Log) write() {
 		l.packs++
 		id := fmt.Sprintf("%s-%d", l.epoch, l.packs)
 		l.mu.Unlock()
-		p.err = l.send(&nats.Msg{Subject: l.subject, Data: bytes.Join(p.lines, []byte{'\n'})}, id, p.born)
+		err := l.send(&nats.Msg{Subject: l.subject, Data: bytes.Join(p.lines, []byte{'\n'})}, id, p.born)
+		l.written.note(errors.Unwrap(err), l.engine.opts.Diary)
+		p.err = err
 		close(p.done)
 	}
 }

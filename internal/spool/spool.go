@@ -3,9 +3,10 @@
 //
 // It serves calls that the operator lets happen without the store: their entry
 // is in a synced file before their result is delivered. A call of any other kind
-// never comes here. What was carried over says of itself that it was spooled; if
-// the process dies between the log's answer and the cutting of the file, an entry
-// is there twice, with the same call and kind.
+// never comes here. What was carried over says of itself that it was spooled. If
+// the log took an entry and its answer was lost, or the process dies between the
+// log's answer and the cutting of the file, the entry is there twice, with the
+// same call and kind.
 package spool
 
 import (
@@ -106,6 +107,8 @@ func (s *Spool) keep(line []byte) error {
 		err = s.file.Sync()
 	}
 	if err != nil {
+		// What is there of the line must not look like one to the next who opens it.
+		err = errors.Join(err, s.file.Truncate(s.size))
 		return annotary.E(annotary.CodeStore, "the store is lost and the spool cannot be written", err)
 	}
 	s.size += int64(len(line)) + 1
