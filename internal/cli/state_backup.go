@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/annotary/annotary"
-	"github.com/annotary/annotary/internal/config"
 	"github.com/annotary/annotary/internal/jetstream"
 	"github.com/annotary/annotary/internal/notary"
 )
@@ -171,7 +170,7 @@ func runStateRestore(ctx context.Context, o *stateFileOptions) error {
 	if err != nil {
 		return err
 	}
-	info, err := putBack(ctx, c, engine, tar.NewReader(f))
+	info, err := putBack(ctx, notary.KeyFile(c.Audit.Key.Value()), engine, tar.NewReader(f))
 	if err = errors.Join(err, engine.Close()); err != nil {
 		return err
 	}
@@ -182,33 +181,52 @@ func runStateRestore(ctx context.Context, o *stateFileOptions) error {
 	return err
 }
 
-var errHalf = errors.New("the backup is not whole")
+// errHalf is what is wrong with a file that ends before a backup does.
+var errHalf = errors.New("it ends too early")
 
-// putBack reads a backup to its end. Until then nothing of it may be relied on.
-func putBack(ctx context.Context, c *config.Config, engine *jetstream.Engine, from *tar.Reader) (info backupInfo, err error) {
+// A restored backup is what came out of it besides what the store has taken.
+type restored struct {
+	backupInfo
+	public []byte // the keys that signed its log
+}
+
+// putBack puts back all of a backup, or nothing of it.
+func putBack(ctx context.Context, key notary.KeyFile, engine *jetstream.Engine, from *tar.Reader) (backupInfo, error) {
+	var got restored
 	restore := engine.Restore()
+	err := got.read(ctx, restore, from)
+	if err == nil {
+		return got.backupInfo, trust(key, got.public)
+	}
+	err = errors.Join(err, restore.Undo(context.WithoutCancel(ctx)))
+	if _, ours := errors.AsType[*annotary.Error](err); ours {
+		return got.backupInfo, err
+	}
+	return got.backupInfo, annotary.E(annotary.CodeInvalid, "this is not a whole backup: "+err.Error(), err).
+		WithHint("nothing of it was kept; name a file that 'annotary state backup' wrote")
+}
+
+// read reads a backup to its end. Until then nothing of it may be relied on.
+func (r *restored) read(ctx context.Context, restore *jetstream.Restore, from *tar.Reader) error {
 	for {
 		h, err := from.Next()
 		switch {
-		case err == nil && h.Name == backupEnd && restore.Whole():
-			return info, nil
-		case err == nil:
-			err = putBackEntry(ctx, c, restore, h.Name, from, &info)
 		case errors.Is(err, io.EOF):
-			err = errHalf
+			return errHalf
+		case err != nil:
+			return err
+		case r.Version == 0 && h.Name != backupHead:
+			return errors.New("it does not begin like one")
+		case h.Name == backupEnd && restore.Whole():
+			return nil
 		}
-		if err == nil {
-			continue
+		if err := r.entry(ctx, restore, h.Name, from); err != nil {
+			return err
 		}
-		if _, ours := errors.AsType[*annotary.Error](err); ours {
-			return info, err
-		}
-		return info, annotary.E(annotary.CodeInvalid, "this is not a whole backup: "+err.Error(), err).
-			WithHint("remove what was put back of it, and use another")
 	}
 }
 
-func putBackEntry(ctx context.Context, c *config.Config, restore *jetstream.Restore, name string, from io.Reader, info *backupInfo) error {
+func (r *restored) entry(ctx context.Context, restore *jetstream.Restore, name string, from io.Reader) error {
 	if ours, err := restore.Entry(ctx, name, from); ours || err != nil {
 		return err
 	}
@@ -218,11 +236,11 @@ func putBackEntry(ctx context.Context, c *config.Config, restore *jetstream.Rest
 	}
 	switch name {
 	case backupHead:
-		if err := json.Unmarshal(raw, info); err != nil || info.Version != backupVersion {
-			return errors.Join(errHalf, err)
+		if err := json.Unmarshal(raw, &r.backupInfo); err != nil || r.Version != backupVersion {
+			return errors.Join(errors.New("it has another form than this program reads"), err)
 		}
 	case backupPublic:
-		return trust(notary.KeyFile(c.Audit.Key.Value()), raw)
+		r.public = raw
 	}
 	return nil
 }

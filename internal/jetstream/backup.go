@@ -168,8 +168,9 @@ func (e *Engine) ask(ctx context.Context, subject string, question, answer any) 
 // A Restore puts back what Backup wrote, entry by entry.
 type Restore struct {
 	engine *Engine
-	name   string // the stream under way
-	to     string // where its chunks go
+	name   string   // the stream under way
+	to     string   // where its chunks go
+	there  []string // the streams that are put back
 }
 
 // Restore begins to put back an archive. There must be nothing yet of what it
@@ -188,7 +189,10 @@ func (r *Restore) Entry(ctx context.Context, name string, from io.Reader) (bool,
 	if err != nil {
 		return true, err
 	}
-	if err := r.part(ctx, stream, part, data); err != nil {
+	switch err := r.part(ctx, stream, part, data); {
+	case errors.Is(err, errOrder):
+		return true, err
+	case err != nil:
 		return true, annotary.E(annotary.CodeStore, "state cannot be put back: "+err.Error(), err).
 			WithHint("is something kept there already? restore into an empty place")
 	}
@@ -198,7 +202,20 @@ func (r *Restore) Entry(ctx context.Context, name string, from io.Reader) (bool,
 // Whole reports whether no stream was left half put back.
 func (r *Restore) Whole() bool { return r.name == "" }
 
-var errOrder = errors.New("the archive is broken")
+// Undo removes what was put back, so that another archive may be.
+func (r *Restore) Undo(ctx context.Context) error {
+	var failed error
+	for _, name := range r.there {
+		failed = errors.Join(failed, r.engine.js.DeleteStream(ctx, name))
+	}
+	r.there = nil
+	if failed != nil {
+		return unavailable("what was put back cannot be removed", failed)
+	}
+	return nil
+}
+
+var errOrder = errors.New("its parts do not fit together")
 
 func (r *Restore) part(ctx context.Context, stream, part string, data []byte) error {
 	switch {
@@ -207,7 +224,7 @@ func (r *Restore) part(ctx context.Context, stream, part string, data []byte) er
 	case stream != r.name:
 		return errOrder
 	case part == archiveEnd:
-		r.name = ""
+		r.name, r.there = "", append(r.there, stream)
 		return r.send(ctx, nil)
 	default:
 		return r.send(ctx, data)
@@ -216,7 +233,7 @@ func (r *Restore) part(ctx context.Context, stream, part string, data []byte) er
 
 func (r *Restore) begin(ctx context.Context, stream string, data []byte) error {
 	var head snapshotHead
-	if err := json.Unmarshal(data, &head); err != nil {
+	if err := json.Unmarshal(data, &head); err != nil || head.Config == nil {
 		return errors.Join(errOrder, err)
 	}
 	head.Config["num_replicas"] = fmt.Append(nil, r.engine.opts.Replicas)
