@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -90,7 +91,7 @@ func OCSF(line []byte) ([]byte, error) {
 		StatusID: ocsfStatus(e), StatusCode: string(e.Code), Duration: e.Millis,
 		Metadata: ocsfMetadata{
 			Version: ocsfVersion, Product: ocsfProduct{"Annotary", "Annotary"},
-			UID: e.Call + "/" + string(e.Kind), CorrelationUID: e.Call, TenantUID: e.Tenant,
+			UID: ocsfUID(e), CorrelationUID: e.Call, TenantUID: e.Tenant,
 		},
 		Actor:       ocsfActor{User: ocsfUser{Name: e.Subject, Domain: e.Issuer}, AppName: e.Client},
 		API:         ocsfAPI{Operation: strings.TrimSuffix(e.Method+" "+e.Tool, " "), Service: ocsfName{e.Server}},
@@ -106,6 +107,16 @@ func OCSF(line []byte) ([]byte, error) {
 	out.API.Request.UID = e.Call
 	out.ActionID, out.DispositionID = ocsfDisposition(e)
 	return json.Marshal(out)
+}
+
+// ocsfUID tells an event from all others: a call leaves one entry of each kind,
+// but as many attempts as there were.
+func ocsfUID(e Entry) string {
+	uid := e.Call + "/" + string(e.Kind)
+	if e.Kind == Attempt {
+		uid = fmt.Sprintf("%s/%d", uid, e.Attempt)
+	}
+	return uid
 }
 
 // ocsfActivity maps a class to what OCSF calls the activity.

@@ -39,3 +39,27 @@ func TestOCSF(t *testing.T) {
 		t.Error("an entry of another version was translated")
 	}
 }
+
+// TestOCSF_unique: no two entries of a call are one event.
+func TestOCSF_unique(t *testing.T) {
+	seen := map[string]bool{}
+	for _, e := range []audit.Entry{{Kind: audit.Decided}, {Kind: audit.Attempt, Attempt: 2}, {Kind: audit.Attempt, Attempt: 3}, {Kind: audit.Outcome, Attempt: 3}} {
+		e.Call = "c"
+		line, err := e.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := audit.OCSF(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var event struct{ Metadata struct{ UID string } }
+		if err := json.Unmarshal(out, &event); err != nil {
+			t.Fatal(err)
+		}
+		if uid := event.Metadata.UID; uid == "" || seen[uid] {
+			t.Errorf("%s %d is event %q again", e.Kind, e.Attempt, uid)
+		}
+		seen[event.Metadata.UID] = true
+	}
+}
