@@ -338,8 +338,10 @@ func TestPostgres_dead(t *testing.T) {
 			t.Fatalf("nobody sees that it is behind: %+v", e.Status())
 		}
 	}
+	behind, back := e.Status().Behind, time.Now()
 	d.open()
 	awaitCaughtUp(t, log, e)
+	t.Logf("dead for %v: %d of %d entries behind, caught up in %v", dead, behind, n, time.Since(back).Round(time.Millisecond))
 	stop()
 	wg.Wait()
 	if s := e.Status(); s.Problem != nil {
