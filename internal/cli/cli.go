@@ -11,6 +11,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,7 +72,8 @@ func newRootCmd(s *Streams) *cobra.Command {
 		Use:   "annotary",
 		Short: "The notary between AI agents and MCP servers",
 		Long: "Annotary knows what every MCP tool does to the world, says who vouches for it,\n" +
-			"and, where you configure it, lets a call through only on those terms.",
+			"and, where you configure it, lets a call through only on those terms.\n\n" +
+			"Begin with 'annotary scan': it looks at what you have and changes nothing.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
@@ -133,13 +135,18 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return e.WithHint("see 'annotary --help'")
 }
 
-// usageArgs makes the complaints of an argument check usage errors.
+// usageArgs makes the complaints of an argument check usage errors: too many or
+// too few are told what the command takes.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError(cmd, err)
+		err := check(cmd, args)
+		if err == nil {
+			return nil
 		}
-		return nil
+		if _, takes, _ := strings.Cut(cmd.Use, " "); takes != "" || !cmd.HasSubCommands() {
+			err = fmt.Errorf("'%s' takes %s", cmd.CommandPath(), cmp.Or(takes, "no arguments"))
+		}
+		return usageError(cmd, err)
 	}
 }
 

@@ -73,7 +73,7 @@ func listenAt(address string, c *config.Config) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, annotary.E(annotary.CodeConnect, "cannot listen on "+address, err).WithHint("is a gateway running already?")
+		return nil, annotary.E(annotary.CodeConnect, "cannot listen on "+address, err).WithHint("is a gateway running already? --listen, or listen in the configuration, names another address")
 	}
 	if secure != nil {
 		return tls.NewListener(l, secure), nil

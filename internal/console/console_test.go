@@ -102,6 +102,7 @@ func (s *site) ask(title, args string, rs ...annotary.Reason) *approval.Approval
 		About: approval.About{Server: "notes", Method: "tools/call", Tool: title, Behaviour: "b", Arguments: args},
 		Prompt: approval.NewPrompt(approval.Shown{
 			Tool: tool, Server: "notes", Name: title, Hints: &hints, Principal: &owner, Arguments: []byte(args), Reasons: reasons,
+			Parts: map[string]string{"inputSchema": "1"},
 		}),
 	})
 	if err != nil {

@@ -206,10 +206,12 @@ func (c *Console) tell(ctx context.Context, a *approval.Approval, state approval
 	if _, err := c.Store.Swap(ctx, "told/"+id, []byte("1"), 0); err != nil {
 		return // another replica tells it, or nobody can
 	}
+	prompt := a.Prompt
+	prompt.Parts = nil // digests, which tell nobody anything
 	body, err := json.Marshal(map[string]any{
 		"type": "approval." + string(state), "timestamp": time.Now().UTC().Format(time.RFC3339),
 		"data": map[string]any{
-			"id": a.ID, "state": state, "link": c.Link(a.ID), "asked": a.Asked, "expires": a.Expires, "prompt": a.Prompt,
+			"id": a.ID, "state": state, "link": c.Link(a.ID), "asked": a.Asked, "expires": a.Expires, "prompt": prompt,
 		},
 	})
 	for wait := time.Second; err == nil; wait *= 4 {

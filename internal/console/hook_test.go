@@ -146,7 +146,7 @@ func TestTell(t *testing.T) {
 		t.Helper()
 		select {
 		case got := <-heard:
-			if got.id != a.ID+"-"+string(state) || !strings.Contains(got.body, `"link":"`+s.Link(a.ID)+`"`) || !strings.Contains(got.body, `"type":"approval.`+string(state)) {
+			if got.id != a.ID+"-"+string(state) || !strings.Contains(got.body, `"link":"`+s.Link(a.ID)+`"`) || !strings.Contains(got.body, `"type":"approval.`+string(state)) || strings.Contains(got.body, `"parts"`) {
 				t.Errorf("got %s", got)
 			}
 		case <-time.After(30 * time.Second):
