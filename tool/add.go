@@ -1,14 +1,12 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -33,15 +31,16 @@ type Nothing struct{}
 
 // An entry is a tool, ready to be put into MCP servers.
 type entry struct {
-	tool    *mcp.Tool
-	view    *View
-	scope   string
-	intent  Intent
-	input   *shape.Schema
-	output  *shape.Schema
-	timeout time.Duration
-	limit   int
-	home    *Server
+	tool     *mcp.Tool
+	view     *View
+	scope    string
+	intent   Intent
+	input    *shape.Schema
+	output   *shape.Schema
+	promised *jsonschema.Schema // the same, as its type gave it
+	timeout  time.Duration
+	limit    int
+	home     *Server
 
 	sensitive, untrusted bool // what every result is marked
 	invoke               func(ctx context.Context, call *Call, args []byte) ([]byte, error)
@@ -101,44 +100,10 @@ func newEntry[In, Out any](s *Server, i Intent, sp Spec, h Handler[In, Out]) (*e
 	if sp.Limit != 0 {
 		e.limit = sp.Limit
 	}
+	e.promised = out
 	e.tool = sp.definition(i, in, out)
 	e.invoke = invoker(e, h)
 	return e, nil
-}
-
-// schemaFor infers the schema of a type, adjusts it and reads it back as
-// clients will.
-func schemaFor[T any](adjust func(*jsonschema.Schema)) (*jsonschema.Schema, *shape.Schema, error) {
-	s, err := jsonschema.For[T](nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	noNullLists(s)
-	if adjust != nil {
-		adjust(s)
-	}
-	raw, err := json.Marshal(s)
-	if err != nil {
-		return nil, nil, err
-	}
-	compiled, err := shape.Compile(raw)
-	return s, compiled, err
-}
-
-// noNullLists says of lists that they are lists. A nil slice goes out as an
-// empty one (see fillLists), and hosts trip over a list of types.
-func noNullLists(s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
-	if slices.Equal(s.Types, []string{"null", "array"}) {
-		s.Type, s.Types = "array", nil
-	}
-	for _, p := range s.Properties {
-		noNullLists(p)
-	}
-	noNullLists(s.Items)
-	noNullLists(s.AdditionalProperties)
 }
 
 // invoker wraps the typed handler: checked arguments in, a shaped result out.
@@ -148,7 +113,7 @@ func invoker[In, Out any](e *entry, h Handler[In, Out]) func(context.Context, *C
 		if err := json.Unmarshal(args, &in); err != nil {
 			return nil, annotary.E(annotary.CodeInvalid, "the arguments do not fit: "+err.Error(), err)
 		}
-		if d, ok := any(in).(interface{ dryRun() bool }); ok {
+		if d, ok := any(&in).(interface{ dryRun() bool }); ok {
 			call.DryRun = d.dryRun()
 		}
 		do := func(ctx context.Context) ([]byte, error) {
@@ -156,27 +121,20 @@ func invoker[In, Out any](e *entry, h Handler[In, Out]) func(context.Context, *C
 			if err != nil {
 				return nil, err
 			}
-			fillLists(reflect.ValueOf(&out))
-			raw, err := marshal(out)
-			if err != nil {
-				return nil, err
+			raw, err := write(out, e.promised)
+			if err == nil {
+				raw, err = e.result(call, raw)
 			}
-			return e.result(call, raw)
+			if err != nil {
+				return nil, &unwritable{err}
+			}
+			return raw, nil
 		}
-		if k, ok := any(in).(interface{ key() string }); ok && k.key() != "" && !call.DryRun {
+		if k, ok := any(&in).(interface{ key() string }); ok && k.key() != "" && !call.DryRun {
 			return e.once(ctx, call, k.key(), args, do)
 		}
 		return do(ctx)
 	}
-}
-
-// marshal writes v for a model: < and & stay what they are.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // check reads the arguments strictly and holds them to the schema.
@@ -191,28 +149,4 @@ func (e *entry) check(args []byte) ([]byte, error) {
 		return nil, annotary.E(annotary.CodeInvalid, "the arguments do not keep to the schema: "+errors.Unwrap(err).Error(), nil)
 	}
 	return args, nil
-}
-
-// fillLists makes nil slices empty ones, so that a list goes out as a list.
-func fillLists(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			fillLists(v.Elem())
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				fillLists(v.Field(i))
-			}
-		}
-	case reflect.Slice:
-		if v.IsNil() && v.CanSet() {
-			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
-		}
-		for i := range v.Len() {
-			fillLists(v.Index(i))
-		}
-	default:
-	}
 }

@@ -104,7 +104,7 @@ type Rehearsal struct {
 	DryRun bool `json:"dryRun,omitempty" jsonschema:"true to see what would happen without changing anything"`
 }
 
-func (r Rehearsal) dryRun() bool { return r.DryRun }
+func (r *Rehearsal) dryRun() bool { return r != nil && r.DryRun }
 
 // A Page is a list result: the items, and where the next ones are. Truncation
 // drops items from its end and sets [PageMeta.Truncated].

@@ -9,10 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/strict"
@@ -49,6 +50,7 @@ func AddTwoStep[In, Draft, Out any](r Registry, i Intent, sp Spec, prepare Handl
 	_, file, line, _ := runtime.Caller(1)
 	at := fmt.Sprintf("%s:%d", file, line)
 	s := r.server()
+	form, _, _ := schemaFor[Draft](nil) // a type that has none panics below
 
 	first := sp
 	first.Name = draftName(sp.Name)
@@ -63,14 +65,14 @@ func AddTwoStep[In, Draft, Out any](r Registry, i Intent, sp Spec, prepare Handl
 		if err != nil {
 			return Proposal[Draft]{}, err
 		}
-		return propose(s, call, sp.Name, draft)
+		return propose(s, call, sp.Name, draft, form)
 	}, at)
 
 	second := sp
 	second.Input = nil
 	second.Description += " Needs a draft from " + first.Name + " that the user has confirmed."
 	add(r, i, second, func(ctx context.Context, call *Call, in Confirmation[Draft]) (Out, error) {
-		if err := s.spend(ctx, call, in.Seal, in.Draft); err != nil {
+		if err := s.spend(ctx, call, in.Seal, in.Draft, form); err != nil {
 			return *new(Out), err
 		}
 		return commit(ctx, call, in.Draft)
@@ -93,9 +95,8 @@ type promise struct {
 	ID      string    `json:"id"`
 }
 
-func propose[Draft any](s *Server, call *Call, tool string, draft Draft) (Proposal[Draft], error) {
-	fillLists(reflect.ValueOf(&draft)) // as it goes out
-	digest, err := digestOf(draft)
+func propose[Draft any](s *Server, call *Call, tool string, draft Draft, form *jsonschema.Schema) (Proposal[Draft], error) {
+	digest, err := digestOf(draft, form)
 	if err != nil {
 		return Proposal[Draft]{}, err
 	}
@@ -104,8 +105,9 @@ func propose[Draft any](s *Server, call *Call, tool string, draft Draft) (Propos
 	return Proposal[Draft]{draft, seal, expires}, err
 }
 
-func digestOf(draft any) (string, error) {
-	raw, err := json.Marshal(draft)
+// digestOf digests a draft as it goes out, which is how it comes back.
+func digestOf(draft any, form *jsonschema.Schema) (string, error) {
+	raw, err := write(draft, form)
 	if err != nil {
 		return "", err
 	}
@@ -114,7 +116,7 @@ func digestOf(draft any) (string, error) {
 }
 
 // spend checks the seal and uses it up.
-func (s *Server) spend(ctx context.Context, call *Call, seal string, draft any) error {
+func (s *Server) spend(ctx context.Context, call *Call, seal string, draft any, form *jsonschema.Schema) error {
 	refuse := func(why string) error {
 		return annotary.E(CodeDraft, "nothing was done: "+why, nil).
 			WithHint("make a new draft with " + draftName(call.Tool) + " and show it to the user")
@@ -123,7 +125,7 @@ func (s *Server) spend(ctx context.Context, call *Call, seal string, draft any) 
 	if err != nil || p.Tool != call.Tool || p.User != call.User {
 		return refuse("the seal is not one of this tool's")
 	}
-	digest, err := digestOf(draft)
+	digest, err := digestOf(draft, form)
 	if err != nil || digest != p.Digest {
 		return refuse("the draft is not the one that was sealed")
 	}

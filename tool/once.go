@@ -16,12 +16,19 @@ import (
 // Keyed adds idempotencyKey to a write whose arguments embed it: of all calls by
 // one user with one key the deed is done once, and all get the same answer.
 // Equal keys with other arguments are refused. If the first call's outcome is
-// unknown (it crashed, or ran out of time) so is said; it is not repeated.
+// unknown (it crashed, ran out of time, or did the deed and could not write its
+// result) so is said; it is not repeated. A handler that returns an error says
+// that nothing was done, and may be called again.
 type Keyed struct {
 	IdempotencyKey string `json:"idempotencyKey,omitempty" jsonschema:"the same value on a retry makes sure this happens only once"`
 }
 
-func (k Keyed) key() string { return k.IdempotencyKey }
+func (k *Keyed) key() string {
+	if k == nil { // embedded as a pointer, and no key came
+		return ""
+	}
+	return k.IdempotencyKey
+}
 
 // The codes of keyed writes and drafts.
 const (
@@ -130,9 +137,9 @@ func (e *entry) perform(ctx context.Context, call *Call, k Key, deed func(contex
 		switch {
 		case returned && err == nil:
 			trouble = store.Settle(after, k, answer)
-		case returned && ctx.Err() == nil:
+		case returned && ctx.Err() == nil && !isUnwritable(err):
 			trouble = store.Release(after, k)
-		default: // it panicked or ran out of time half-way
+		default: // it panicked, ran out of time half-way, or cannot say what it did
 			trouble = store.Settle(after, k, nil)
 		}
 		if trouble != nil { // the claim will be Lost: nobody repeats the deed
@@ -142,6 +149,17 @@ func (e *entry) perform(ctx context.Context, call *Call, k Key, deed func(contex
 	answer, err = deed(ctx)
 	returned = true
 	return answer, err
+}
+
+// unwritable is the error of a handler that did its deed and returned what
+// cannot be sent.
+type unwritable struct{ error }
+
+func (u *unwritable) Unwrap() error { return u.error }
+
+func isUnwritable(err error) bool {
+	_, ok := errors.AsType[*unwritable](err)
+	return ok
 }
 
 // keyName makes one short name of the parts.

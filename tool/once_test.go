@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/annotary/annotary/tool"
@@ -91,18 +92,22 @@ func TestKeyed_users(t *testing.T) {
 	}
 }
 
-// TestKeyed_endings: a clean failure may be repeated; a crash or a time-out may
-// not, because nobody knows what it did.
+// TestKeyed_endings: a clean failure may be repeated; a crash, a time-out or a
+// result that cannot be sent may not, because nobody was told what it did.
 func TestKeyed_endings(t *testing.T) {
 	var runs atomic.Int64
 	s := tool.New("x", "1", &tool.Options{Timeout: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
-	tool.Add(s, tool.Write(tool.Closed, tool.NotIdempotent), createSpec(), func(ctx context.Context, _ *tool.Call, in createIn) (created, error) {
+	spec := createSpec()
+	spec.Output = func(s *jsonschema.Schema) { s.Properties["id"].Minimum = jsonschema.Ptr(1.0) }
+	tool.Add(s, tool.Write(tool.Closed, tool.NotIdempotent), spec, func(ctx context.Context, _ *tool.Call, in createIn) (created, error) {
 		if runs.Add(1) > 1 {
 			return created{7}, nil
 		}
 		switch in.Name {
 		case "fails":
 			return created{}, errors.New("no")
+		case "breaks-schema":
+			return created{-1}, nil
 		case "crashes":
 			panic("no")
 		default:
@@ -112,7 +117,7 @@ func TestKeyed_endings(t *testing.T) {
 	})
 	session := connect(t, s.HTTP(), eras[0], nil)
 	for name, again := range map[string]string{
-		"fails": `{"id":7}`, "crashes": "an earlier attempt", "hangs": "an earlier attempt",
+		"fails": `{"id":7}`, "breaks-schema": "an earlier attempt", "crashes": "an earlier attempt", "hangs": "an earlier attempt",
 	} {
 		runs.Store(0)
 		args := map[string]any{"name": name, "idempotencyKey": name}
@@ -122,6 +127,30 @@ func TestKeyed_endings(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		if got := textOf(call(t, session, "customer_create", args)); !strings.HasPrefix(got, again) {
 			t.Errorf("%s: the second try said %q, want %q", name, got, again)
+		}
+	}
+}
+
+// TestKeyed_pointer: a key embedded as a pointer is a key that may be missing.
+func TestKeyed_pointer(t *testing.T) {
+	type in struct {
+		*tool.Keyed
+		*tool.Rehearsal
+	}
+	var done atomic.Int64
+	s := tool.New("x", "1", nil)
+	tool.Add(s, tool.Write(tool.Closed, tool.NotIdempotent), createSpec(), func(context.Context, *tool.Call, in) (created, error) {
+		return created{done.Add(1)}, nil
+	})
+	session := connect(t, s.HTTP(), eras[0], nil)
+	for _, want := range []string{`{"id":1}`, `{"id":2}`} {
+		if got := textOf(call(t, session, "customer_create", map[string]any{})); got != want {
+			t.Errorf("without a key: got %s, want %s", got, want)
+		}
+	}
+	for range 2 {
+		if got := textOf(call(t, session, "customer_create", map[string]any{"idempotencyKey": "k"})); got != `{"id":3}` {
+			t.Errorf("with a key: got %s", got)
 		}
 	}
 }
@@ -218,6 +247,29 @@ func TestTwoStep(t *testing.T) {
 }
 
 // swapAB changes some letters of a seal, and keeps it base64.
+// TestTwoStep_empty: a draft with nothing in its lists and maps comes back as the
+// draft it was.
+func TestTwoStep_empty(t *testing.T) {
+	type listing struct {
+		To     []string            `json:"to"`
+		Fields map[string][]string `json:"fields"`
+	}
+	s := tool.New("x", "1", nil)
+	tool.AddTwoStep(s, tool.Destroy(tool.Open, tool.NotIdempotent),
+		tool.Spec{Name: "mail_send", Title: "Send mail", Description: "Sends a mail."},
+		func(context.Context, *tool.Call, struct{}) (listing, error) {
+			return listing{Fields: map[string][]string{"cc": nil}}, nil
+		},
+		func(context.Context, *tool.Call, listing) (tool.Nothing, error) { return tool.Nothing{}, nil })
+	session := connect(t, s.HTTP(), eras[0], nil)
+	res := call(t, session, "mail_send_draft", map[string]any{})
+	proposal, _ := res.StructuredContent.(map[string]any)
+	delete(proposal, "expiresAt")
+	if res := call(t, session, "mail_send", proposal); res.IsError {
+		t.Errorf("%v: %s", proposal, textOf(res))
+	}
+}
+
 func swapAB(r rune) rune {
 	switch r {
 	case 'A', 'a', '0', '-', '_':

@@ -160,11 +160,14 @@ func (e *entry) failure(ctx context.Context, call *Call, err error) *mcp.CallToo
 
 // explain finds what the model may be told of an error.
 func explain(title, id string, err error) *annotary.Error {
-	if public, ok := errors.AsType[*annotary.Error](err); ok {
-		return public
-	}
 	tell := func(code annotary.Code, what string) *annotary.Error {
 		return annotary.E(code, fmt.Sprintf("%q %s; the log has it as %s", title, what, id), err)
+	}
+	if isUnwritable(err) {
+		return tell(annotary.CodeInternal, "was done, but its result cannot be shown")
+	}
+	if public, ok := errors.AsType[*annotary.Error](err); ok {
+		return public
 	}
 	if _, ok := errors.AsType[*crash](err); ok {
 		return tell(CodePanic, "crashed")

@@ -404,6 +404,45 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
+type tagged struct {
+	Tags []string `json:"tags"`
+}
+
+// TestNil: what is nil in Go goes out as the empty thing its schema promises,
+// wherever it stands.
+func TestNil(t *testing.T) {
+	s := tool.New("x", "1", nil)
+	want := map[string]string{}
+	shared := []tagged{{}}
+	answer(s, want, "list", tagged{}, `{"tags":[]}`)
+	answer(s, want, "embedded", struct{ tagged }{}, `{"tags":[]}`)
+	answer(s, want, "shared", tool.Page[tagged]{Data: shared}, `{"data":[{"tags":[]}],"meta":{"hasNextPage":false,"hasPreviousPage":false}}`)
+	answer(s, want, "map", struct{ M map[string]int }{}, `{"M":{}}`)
+	answer(s, want, "in-map", struct{ M map[string][]string }{map[string][]string{"a": nil}}, `{"M":{"a":[]}}`)
+	answer(s, want, "in-array", struct{ A [2][]string }{}, `{"A":[[],[]]}`)
+	answer(s, want, "pointer", struct{ P *tagged }{}, `{"P":null}`)
+	answer(s, want, "raw", struct{ R json.RawMessage }{}, `{"R":null}`)
+	answer(s, want, "raw-list", struct{ R json.RawMessage }{json.RawMessage(`[null]`)}, `{"R":[null]}`)
+	answer(s, want, "no-bytes", struct{ B []byte }{}, `{"B":""}`)
+	answer(s, want, "bytes", struct{ B []byte }{[]byte("null")}, `{"B":"bnVsbA=="}`)
+	session := connect(t, s.HTTP(), eras[0], nil)
+	for name, w := range want {
+		if got := textOf(call(t, session, name, map[string]any{})); got != w {
+			t.Errorf("%s: got %s, want %s", name, got, w)
+		}
+	}
+	if shared[0].Tags != nil {
+		t.Error("the data that a handler returned was written to")
+	}
+}
+
+// answer adds a tool that answers with out.
+func answer[Out any](s *tool.Server, want map[string]string, name string, out Out, text string) {
+	want[name] = text
+	spec := tool.Spec{Name: name, Title: "Answer", Description: "Answers."}
+	tool.Add(s, tool.Read(tool.Closed), spec, func(context.Context, *tool.Call, struct{}) (Out, error) { return out, nil })
+}
+
 func TestErrorf(t *testing.T) {
 	err := tool.Errorf("order %d is shipped: %w", 7, io.EOF)
 	if err.Error() != "order 7 is shipped: EOF" || !errors.Is(err, io.EOF) || annotary.CodeOf(err) != tool.CodeFailed {
