@@ -2,6 +2,7 @@ package shape
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -136,23 +137,41 @@ func (n *node) cleanStrings(clean func(string) string) bool {
 		}
 		return false
 	}
-	for i, kid := range n.kids {
+	for _, kid := range n.kids {
 		changed = kid.cleanStrings(clean) || changed
-		if n.kind == strict.Object && strings.ContainsFunc(n.names[i], isControl) {
-			n.names[i] = n.freeName(clean(n.names[i]))
-			changed = true
-		}
 	}
+	changed = n.cleanNames(clean) || changed
 	if changed {
 		n.measure()
 	}
 	return changed
 }
 
-// freeName returns name, or a longer one that no other member has.
-func (n *node) freeName(name string) string {
-	for slices.Contains(n.names, name) {
-		name += "\uFFFD"
+// cleanNames cleans the names of n's members. Two that become one are told apart
+// again.
+func (n *node) cleanNames(clean func(string) string) bool {
+	if !slices.ContainsFunc(n.names, func(name string) bool { return strings.ContainsFunc(name, isControl) }) {
+		return false
 	}
-	return name
+	taken := map[string]bool{}
+	for _, name := range n.names {
+		taken[name] = true
+	}
+	for i, name := range n.names {
+		if strings.ContainsFunc(name, isControl) {
+			n.names[i] = freeName(clean(name), taken)
+		}
+	}
+	return true
+}
+
+// freeName returns name, or a longer one that is not taken, and takes it. It
+// begins to count where no number is likely to be taken.
+func freeName(name string, taken map[string]bool) string {
+	free := name
+	for i := len(taken); taken[free]; i++ {
+		free = name + "\uFFFD" + strconv.Itoa(i)
+	}
+	taken[free] = true
+	return free
 }

@@ -132,13 +132,15 @@ func memberRules(flat []*rule, name string) (rules []*rule, declared bool) {
 // references, allOf, conditions, and those alternatives that choose picks.
 func flatten(rules []*rule, n *node, choose func(alternatives []*rule, n *node) []*rule) []*rule {
 	var flat []*rule
+	seen := map[*rule]bool{}
 	todo := slices.Clone(rules)
 	for len(todo) > 0 {
 		r := todo[0]
 		todo = todo[1:]
-		if r == nil || slices.Contains(flat, r) {
+		if r == nil || seen[r] {
 			continue
 		}
+		seen[r] = true
 		flat = append(flat, r)
 		todo = append(todo, r.ref, r.then, r.orElse)
 		todo = append(todo, r.all...)

@@ -20,6 +20,7 @@ package shape
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/strict"
@@ -108,10 +109,15 @@ func (o *Options) idle(raw []byte) bool {
 	case o.Sanitise && o.Schema != nil, o.MediaLimit > 0, o.Limit > 0 && len(raw) > o.Limit:
 		return false
 	case o.Clean:
-		return !bytes.Contains(raw, []byte(`\u`)) && !bytes.ContainsFunc(raw, isControl)
+		return !slices.ContainsFunc(controlEscapes, func(e []byte) bool { return bytes.Contains(raw, e) }) &&
+			!bytes.ContainsFunc(raw, isControl)
 	}
 	return true
 }
+
+// controlEscapes are the ways JSON has to write a control character that we do
+// not let pass.
+var controlEscapes = [][]byte{[]byte(`\u`), []byte(`\b`), []byte(`\f`)}
 
 // refusal is the result in place of one that cannot be shaped.
 func refusal(err error) []byte {
@@ -176,44 +182,25 @@ func (s *shaper) findMirrors() error {
 	if err != nil {
 		return err
 	}
+	m := newMirrors(clean, schema)
 	for _, b := range s.blocks {
 		if n := b.value(); n != nil {
-			b.mirrors, b.mirror = mirror(n, clean, schema)
+			if b.mirrors, b.mirror, err = m.find(n); err != nil {
+				return err
+			}
 		}
 	}
 	s.structured, s.report.Dropped, s.touched = clean, dropped, len(dropped) > 0
 	return nil
 }
 
-// mirror finds the place in the structured content that the value repeats: all
-// of it, or one member.
-func mirror(n, structured *node, schema *Schema) (member string, found bool) {
-	if clean, _, err := sanitise(n, schema); err == nil && same(clean, structured) {
-		return "", true
-	}
-	if structured.kind != strict.Object {
-		return "", false
-	}
-	for i, name := range structured.names {
-		if kid := structured.kids[i]; kid.kind != n.kind || len(kid.kids) == 0 {
-			continue
-		}
-		wrapped := &node{kind: strict.Object, names: []string{name}, kids: []*node{n}}
-		clean, _, err := sanitise(wrapped, schema)
-		if err == nil && same(clean.get(name), structured.kids[i]) {
-			return name, true
-		}
-	}
-	return "", false
-}
-
 func same(a, b *node) bool {
 	if a == nil || b == nil || a.kind != b.kind {
 		return false
 	}
-	x, err := strict.Sum(a.json())
-	y, err2 := strict.Sum(b.json())
-	return err == nil && err2 == nil && x == y
+	x, ok := a.sum()
+	y, ok2 := b.sum()
+	return ok && ok2 && x == y
 }
 
 // neutralise cleans.

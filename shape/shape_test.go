@@ -242,6 +242,65 @@ func TestResult_leak(t *testing.T) {
 	}
 }
 
+// TestResult_controls: every way to write a control character in JSON is seen.
+func TestResult_controls(t *testing.T) {
+	for _, escape := range []string{`\b`, `\f`, `\u0007`, `\u001b[31m`, "\x7f"} {
+		in := []byte(`{"content":[{"type":"text","text":"a` + escape + `b"}]}`)
+		out, report, err := shape.Result(in, shape.Options{Clean: true})
+		if want := `{"content":[{"type":"text","text":"ab"}]}`; string(out) != want || !report.Cleaned || err != nil {
+			t.Errorf("%s: got %s (%+v, %v)", escape, out, report, err)
+		}
+	}
+}
+
+// TestResult_names: members whose names differ in nothing but what is cleaned
+// away stay members of their own, under names that are not long.
+func TestResult_names(t *testing.T) {
+	const members = 3_000
+	structured := []byte{'{'}
+	for i := range members {
+		if i > 0 {
+			structured = append(structured, ',')
+		}
+		structured = append(structured, '"')
+		for digits := i; digits > 0; digits /= 8 {
+			structured = fmt.Appendf(structured, `\u%04x`, 1+digits%8)
+		}
+		structured = fmt.Appendf(structured, `":%d`, i)
+	}
+	structured = append(structured, '}')
+	out, _, err := shape.Result(result(structured, "done"), shape.Options{Clean: true})
+	seen := map[string]bool{}
+	for name := range strict.Members(strict.Get(out, "structuredContent")) {
+		seen[name] = true
+	}
+	if err != nil || len(seen) != members || len(out) > 2*len(structured) {
+		t.Errorf("%d members in %d bytes of %d (%v), want %d", len(seen), len(out), len(structured), err, members)
+	}
+}
+
+// TestResult_pairs: looking for the member that each of many texts repeats ends,
+// and then no text passes that may hold what is to be dropped.
+func TestResult_pairs(t *testing.T) {
+	const many = 3_000
+	members := map[string]any{}
+	for i := range many {
+		members[fmt.Sprint("k", i)] = []any{map[string]any{"id": i}}
+	}
+	texts := make([]any, many)
+	for i := range texts {
+		texts[i] = map[string]any{"type": "text", "text": `[{"id":-1,"secret":"s"}]`}
+	}
+	in := mustJSON(map[string]any{"structuredContent": members, "content": texts})
+	schema := compile(t, `{"type":"object","additionalProperties":{"type":"array","items":{"type":"object","properties":{"id":{}}}}}`)
+	if out, report, err := shape.Result(in, shape.Options{Schema: schema, Sanitise: true}); err != nil || !report.Refused {
+		t.Errorf("%d bytes (%+v, %v)", len(out), report, err)
+	}
+	if out, report, err := shape.Result(in, shape.Options{Limit: 1_000}); err != nil || report.Refused {
+		t.Errorf("%d bytes without a schema (%+v, %v)", len(out), report, err)
+	}
+}
+
 func TestResult_refused(t *testing.T) {
 	schema := compile(t, `{"type":"object","properties":{"token":{"type":"string","format":"uri"}},"required":["token"]}`)
 	in := result(mustJSON(map[string]any{"token": strings.Repeat("x", 1000)}), "done")
@@ -319,6 +378,31 @@ func TestValidate_hostile(t *testing.T) {
 		}
 		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("%.60s: took %v", schema, took)
+		}
+	}
+}
+
+// TestValidate_wide: rules that say nothing still cost a look at every member.
+func TestValidate_wide(t *testing.T) {
+	const many = 20_000
+	members, nothing := map[string]any{}, map[string]any{}
+	needs := map[string]any{}
+	for i := range many {
+		name := fmt.Sprint("k", i)
+		members[name], nothing[name], needs[name] = i, map[string]any{}, []any{"k1"}
+	}
+	value, list := mustJSON(members), mustJSON(make([]int, many))
+	for name, tt := range map[string]struct {
+		schema string
+		value  []byte
+	}{
+		"allOf":             {`{"allOf":[` + strings.Repeat(`{},`, many) + `{}]}`, value},
+		"allOf of a list":   {`{"allOf":[` + strings.Repeat(`{},`, many) + `{}]}`, list},
+		"dependentSchemas":  {`{"dependentSchemas":` + string(mustJSON(nothing)) + `}`, value},
+		"dependentRequired": {`{"dependentRequired":` + string(mustJSON(needs)) + `}`, value},
+	} {
+		if err := compile(t, tt.schema).Validate(tt.value); !errors.Is(err, shape.ErrCostly) {
+			t.Errorf("%s: got %v, want %v", name, err, shape.ErrCostly)
 		}
 	}
 }

@@ -101,6 +101,12 @@ func (n *node) write(dst []byte) []byte {
 	return append(dst, end)
 }
 
+// sum digests what the value means; not ok if a number of it cannot be.
+func (n *node) sum() (sum strict.Digest, ok bool) {
+	sum, err := strict.Sum(n.json())
+	return sum, err == nil
+}
+
 // get returns the member, or nil.
 func (n *node) get(name string) *node {
 	if n == nil || n.kind != strict.Object {

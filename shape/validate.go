@@ -206,7 +206,8 @@ func (v *validator) checkObject(r *rule, n *node, depth int) error {
 	if len(n.names) < r.minProps || (r.maxProps >= 0 && len(n.names) > r.maxProps) {
 		return violated("has %d members", len(n.names))
 	}
-	if err := v.spend(len(r.required) * len(n.names)); err != nil { // looking for each
+	// Each name is looked at, held against the patterns, and looked for.
+	if err := v.spend(len(n.names) * (1 + len(r.patterns) + len(r.required))); err != nil {
 		return err
 	}
 	for _, name := range r.required {
@@ -229,7 +230,11 @@ func (v *validator) checkMember(r *rule, n *node, i, depth int) error {
 			return err
 		}
 	}
-	for _, need := range r.dependent[name] {
+	needs := r.dependent[name]
+	if err := v.spend(len(needs) * len(n.names)); err != nil {
+		return err
+	}
+	for _, need := range needs {
 		if n.get(need) == nil {
 			return violated("needs %q beside it", need)
 		}
@@ -282,6 +287,9 @@ func (r *rule) element(i int) *rule {
 func (v *validator) checkArray(r *rule, n *node, depth int) error {
 	if len(n.kids) < r.minItems || (r.maxItems >= 0 && len(n.kids) > r.maxItems) {
 		return violated("has %d items", len(n.kids))
+	}
+	if err := v.spend(len(n.kids)); err != nil {
+		return err
 	}
 	for i, kid := range n.kids {
 		if er := r.element(i); er != nil {
