@@ -16,6 +16,7 @@ import (
 	"github.com/annotary/annotary/internal/config"
 	"github.com/annotary/annotary/internal/override"
 	"github.com/annotary/annotary/internal/upstream"
+	"github.com/annotary/annotary/lint"
 )
 
 type acceptOptions struct {
@@ -273,7 +274,7 @@ func (o *acceptOptions) show(found []proposal, skipped []string) error {
 		}
 	}
 	for _, s := range skipped {
-		fmt.Fprintln(o.streams.Out, "not proposed: "+s)
+		fmt.Fprint(o.streams.Out, folded(lint.Printable("not proposed: "+s)))
 	}
 	return nil
 }
