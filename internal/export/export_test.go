@@ -65,9 +65,14 @@ func awaitCaughtUp(t testing.TB, log *memory.Log, e *export.Exporter) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); e.Status().Done < last; time.Sleep(time.Millisecond) {
+	awaitDone(t, e, last)
+}
+
+func awaitDone(t testing.TB, e *export.Exporter, pack uint64) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); e.Status().Done < pack; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not caught up: %+v, want %d", e.Status(), last)
+			t.Fatalf("not caught up: %+v, want %d", e.Status(), pack)
 		}
 	}
 }
@@ -317,10 +322,11 @@ func TestPostgres_dead(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { e.Run(ctx) })
 	n := 1000
-	for i := range 20 { // it dies in the middle
-		fill(t, log, n, n+200)
-		n += 200
-		time.Sleep(time.Duration(i) * time.Millisecond)
+	for range 20 { // it dies in the middle: some of this is there, and more under way
+		done := e.Status().Done
+		fill(t, log, n, n+600)
+		n += 600
+		awaitDone(t, e, done+1)
 		d.shut()
 		d.open()
 	}
