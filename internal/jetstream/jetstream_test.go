@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -298,6 +299,55 @@ func TestLostStore(t *testing.T) {
 	time.Sleep(600 * time.Millisecond)
 	if !e.Lost() {
 		t.Error("not lost after its silence")
+	}
+}
+
+// TestDamagedLog: a log whose file was cut is read as far as it goes. Nobody waits
+// for what is gone.
+func TestDamagedLog(t *testing.T) {
+	dir := t.TempDir()
+	whole := func(dir string) *jetstream.Engine {
+		e, err := jetstream.Open(t.Context(), jetstream.Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	logOf := func(e *jetstream.Engine, epoch string) *jetstream.Log {
+		l, err := e.Log(t.Context(), "tenant", epoch, jetstream.LogOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	e := whole(dir)
+	l := logOf(e, "one")
+	for range 10 {
+		if err := l.Append(t.Context(), []byte(strings.Repeat("x", 1000))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Close()
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "AUDIT_*", "msgs", "1.blk"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	if err := os.Truncate(files[0], 5000); err != nil {
+		t.Fatal(err)
+	}
+	e = whole(dir)
+	defer e.Close()
+	l = logOf(e, "two")
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	n := 0
+	err = l.Read(ctx, 1, func(uint64, [][]byte) error { n++; return nil })
+	if err != nil || n == 0 || n >= 10 {
+		t.Errorf("%d of 10 packs, %v", n, err)
 	}
 }
 

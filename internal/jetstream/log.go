@@ -192,7 +192,9 @@ func (l *Log) send(msg *nats.Msg, id string, born time.Time) error {
 }
 
 // Read calls each for every pack from the given one on, in order, and returns
-// after the last that was there when it began.
+// after the last that was there when it began. Packs that are gone although the
+// engine counts them, since its files were damaged or the log was shortened
+// meanwhile, are left out: whoever reads finds the hole by their numbers.
 func (l *Log) Read(ctx context.Context, from uint64, each func(pack uint64, lines [][]byte) error) error {
 	info, err := l.info(ctx)
 	if err != nil {
@@ -202,8 +204,9 @@ func (l *Log) Read(ctx context.Context, from uint64, each func(pack uint64, line
 	if info.State.Msgs == 0 || from > last {
 		return nil
 	}
+	next := max(from, info.State.FirstSeq, 1)
 	consumer, err := l.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, info.State.FirstSeq, 1),
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: next,
 	})
 	if err != nil {
 		return unavailable("the log cannot be read", err)
@@ -216,7 +219,13 @@ func (l *Log) Read(ctx context.Context, from uint64, each func(pack uint64, line
 	stop := context.AfterFunc(ctx, messages.Stop)
 	defer stop()
 	for {
-		msg, err := messages.Next()
+		msg, err := messages.Next(jetstream.NextMaxWait(readPause))
+		if errors.Is(err, nats.ErrTimeout) && ctx.Err() == nil {
+			if more, err := l.has(ctx, next, last); !more {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			return unavailable("the log cannot be read", errors.Join(err, ctx.Err()))
 		}
@@ -227,10 +236,27 @@ func (l *Log) Read(ctx context.Context, from uint64, each func(pack uint64, line
 		if err := each(meta.Sequence.Stream, bytes.Split(msg.Data(), []byte{'\n'})); err != nil {
 			return err
 		}
-		if meta.Sequence.Stream >= last {
+		if next = meta.Sequence.Stream + 1; next > last {
 			return nil
 		}
 	}
+}
+
+// readPause is how long no pack may come before it is asked whether there is one.
+const readPause = time.Second
+
+// has reports whether there is a pack of these.
+func (l *Log) has(ctx context.Context, from, to uint64) (bool, error) {
+	ctx, cancel := l.engine.within(ctx)
+	defer cancel()
+	msg, err := l.stream.GetMsg(ctx, from, jetstream.WithGetMsgSubject(l.subject))
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return false, nil
+	case err != nil:
+		return false, unavailable("the log cannot be read", err)
+	}
+	return msg.Sequence <= to, nil
 }
 
 // Extent returns the first and the last pack of the log, and how many bytes it
