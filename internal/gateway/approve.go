@@ -126,7 +126,7 @@ func (m *matter) request() (*approval.Request, error) {
 	if about.Tool == "" {
 		about.Tool = msg.Method
 	}
-	rest := strict.Without(msg.Params(), "_meta", "name", "arguments", "inputResponses", "requestState")
+	rest := m.params()
 	if strict.KindOf(rest) == strict.Object {
 		sum, err := strict.Sum(rest)
 		if err != nil {
@@ -138,6 +138,9 @@ func (m *matter) request() (*approval.Request, error) {
 		Principal: m.call.Principal, Conversation: Owner(&m.call.Principal), Call: m.entry.Call,
 		Arguments: m.arguments(), Reasons: approval.ReasonsOf(m.decision.Reasons), May: m.mayApprove,
 	}
+	if !rpc.Named(msg.Method) {
+		r.Arguments = rest // its params are all that it says
+	}
 	if m.tool != nil {
 		about.Behaviour, r.Parts = m.tool.Behaviour.String(), m.tool.Parts()
 	} else {
@@ -145,6 +148,20 @@ func (m *matter) request() (*approval.Request, error) {
 	}
 	r.About = about
 	return r, nil
+}
+
+// params are what the params of the call say beside what is known of it: the tool
+// or prompt and its arguments, and what goes back and forth in rounds. To a method
+// that has none of these such a member is like any other.
+func (m *matter) params() []byte {
+	known, method := []string{"_meta"}, m.call.Message.Method
+	if method == "tools/call" || method == "prompts/get" {
+		known = append(known, "name", "arguments")
+	}
+	if m.call.Era == upstream.EraModern && goesRounds[method] {
+		known = append(known, "inputResponses", "requestState")
+	}
+	return strict.Without(m.call.Message.Params(), known...)
 }
 
 // hintsText is the behaviour of what is no tool: what is held to be true of it.

@@ -65,6 +65,11 @@ func (n *notebook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		result = `{"resultType":"complete","ttlMs":0,"cacheScope":"public","tools":` + n.tools() + `}`
 	case "tools/call":
 		result = n.call(strict.Get(body, "params"))
+	case "notes/forget":
+		n.mu.Lock()
+		n.deeds = append(n.deeds, "forget "+text(body, "params", "name"))
+		n.mu.Unlock()
+		result = `{"resultType":"complete","done":"done"}`
 	default:
 		w.WriteHeader(http.StatusAccepted)
 		return
@@ -260,6 +265,63 @@ func TestApprove_earlier(t *testing.T) {
 	if got := strings.Count(said, "An earlier yes ("); got != 3 || !strings.Contains(said, "Nor do 2 others.") {
 		t.Errorf("%d earlier answers are named, want 3 and 'Nor do 2 others.': %s", got, said)
 	}
+}
+
+// TestApprove_method: a yes to a method that the operator named is a yes to all
+// that its params say, and the person saw it.
+func TestApprove_method(t *testing.T) {
+	w := newWorld(t)
+	l := *w.ladder
+	l.Desk, l.Sealer = w.desk, seal.NewSealer(w.buckets[2])
+	j := &gateway.Judge{Policies: careful(t), Stances: writers, Log: w.log, Ladder: &l, Methods: map[string][]string{"db": {"notes/forget"}}}
+	w.g.Use(j)
+	t.Cleanup(j.Wait)
+	forget := func(params string) []byte {
+		t.Helper()
+		m, err := rpc.Parse([]byte(`{"jsonrpc":"2.0","id":7,"method":"notes/forget","params":`+params+`}`), strict.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := w.g.Call(t.Context(), &gateway.Call{Principal: ann, Server: "db", Era: upstream.EraModern, Message: m, Header: http.Header{
+			"Mcp-Method": {"notes/forget"}, "Mcp-Protocol-Version": {"2026-07-28"}, "Accept": {"application/json, text/event-stream"},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		return append([]byte(nil), a.Body...)
+	}
+	refused := func(params string) *approval.Approval {
+		t.Helper()
+		if body := forget(params); strict.Get(body, "error") == nil {
+			t.Fatalf("%s: %s", params, body)
+		}
+		open, err := w.desk.List(t.Context(), false)
+		if err != nil || len(open) != 1 {
+			t.Fatalf("%d open questions: %v", len(open), err)
+		}
+		return open[0]
+	}
+	a := refused(`{"name":"draft","deep":{"tags":["old"]},"_meta":{"n":1}}`)
+	if saw, want := a.Prompt.Text(), "  /name: \"draft\"\n  /deep/tags/0: \"old\"\n"; !strings.Contains(saw, want) {
+		t.Errorf("the person saw %s, want %s", saw, want)
+	}
+	if _, err := w.g.Answer(t.Context(), a.ID, approval.Answer{Yes: true, By: approval.PersonOf(&ann), Channel: string(policy.ChannelCLI)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{
+		`{"name":"everything","deep":{"tags":["old"]}}`, `{"name":"draft","deep":{"tags":["new"]}}`,
+		`{"name":"draft","deep":{"tags":["old"]},"requestState":"x"}`,
+	} {
+		if body := forget(other); strict.Get(body, "error") == nil {
+			t.Errorf("%s: the yes was for another: %s", other, body)
+		}
+	}
+	w.happened(0)
+	if body := forget(`{"name":"draft","deep":{"tags":["old"]},"_meta":{"n":2}}`); text(body, "result", "done") != "done" {
+		t.Errorf("%s", body)
+	}
+	w.happened(1)
 }
 
 // TestApprove_scopes: a yes is used within what it says and for the reasons it
