@@ -10,9 +10,9 @@ import (
 	"github.com/annotary/annotary/internal/strict"
 )
 
-// hostShaped is a name with at least one dot whose last part has a letter, with
-// or without a port.
-var hostShaped = regexp.MustCompile(`^(?i)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*\.[a-z][a-z0-9-]*[a-z0-9](:\d+)?$`)
+// hostShaped is a name with at least one dot whose last part begins with a letter,
+// in any script.
+var hostShaped = regexp.MustCompile(`^[\pL\pM\d_-]+(\.[\pL\pM\d_-]+)*\.\pL[\pL\pM\d-]*[\pL\pM\d]$`)
 
 var emailShaped = regexp.MustCompile(`[^\s@<>,;:"]+@([A-Za-z0-9.-]+\.[A-Za-z]{2,})`)
 
@@ -46,9 +46,29 @@ func hostsIn(text string) []string {
 			} else {
 				hosts = append(hosts, strings.ToLower(word)) // it cannot be read, so it is itself
 			}
-		} else if hostShaped.MatchString(word) || net.ParseIP(strings.Trim(word, "[]")) != nil {
-			hosts = append(hosts, strings.ToLower(word))
+		} else if host := hostOf(word); host != "" {
+			hosts = append(hosts, host)
 		}
 	}
 	return hosts
+}
+
+// hostOf returns the host that a word without a scheme stands for, with its port:
+// programs take "host", "host:80", "host/path" and "//host/path" for an address.
+// It is empty if the word looks like none.
+func hostOf(word string) string {
+	word = strings.ToLower(strings.TrimPrefix(word, "//"))
+	if end := strings.IndexAny(word, `/\?#`); end >= 0 {
+		word = word[:end]
+	}
+	word = strings.TrimRight(word, ".:!")
+	name, port := word, ""
+	if host, p, err := net.SplitHostPort(word); err == nil {
+		name, port = host, ":"+p
+	}
+	name = strings.TrimRight(strings.Trim(name, "[]`"), ".")
+	if !hostShaped.MatchString(name) && net.ParseIP(name) == nil {
+		return ""
+	}
+	return name + port
 }

@@ -133,8 +133,10 @@ func begins(prefix string, raw strict.Raw) bool {
 	if prefix == "" {
 		return ok
 	}
-	climbs := strings.Contains(rest, "..") || strings.ContainsFunc(rest, func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f }) ||
-		strings.Contains(strings.ToLower(rest), "%2e")
+	// What climbs may begin in the prefix itself: "docs/." and then "./".
+	dots, encoded := prefix[len(prefix)-1:]+rest, strings.ToLower(prefix[max(0, len(prefix)-2):]+rest)
+	climbs := strings.Contains(dots, "..") || strings.Contains(encoded, "%2e") ||
+		strings.ContainsFunc(rest, func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f })
 	return ok && !climbs
 }
 

@@ -24,6 +24,9 @@ func TestPattern(t *testing.T) {
 		{"/path=prefix:docs/", with("docs/a.md", "docs/../secret"), false},
 		{"/path=prefix:docs/", with("docs/a.md", `docs/..\\secret`), false},
 		{"/path=prefix:docs/", with("docs/a.md", "docs/%2E%2e/secret"), false},
+		{"/path=prefix:docs/.", with("docs/a.md", "docs/.hidden"), true},
+		{"/path=prefix:docs/.", with("docs/a.md", "docs/../secret"), false},
+		{"/path=prefix:docs/%2", with("docs/a.md", "docs/%2E./secret"), false},
 		{"/path=prefix:docs/", with("docs/a.md", "Docs/a.md"), false},
 		{"/path=prefix:docs/", with(`"docs/a.md"`, `["docs/a.md"]`), false},
 		{"/path=prefix:docs/", with(`"docs/a.md"`, `null`), false},
@@ -73,6 +76,18 @@ func TestDestination(t *testing.T) {
 		`{"url":"https://A.example/x"}`: "a.example",
 		`{"a":["http://b.example:80/","see https://c.example."],"h":"d.example"}`: "b.example:80 c.example d.example",
 		`{"ip":"10.0.0.1"}`: "10.0.0.1",
+
+		// Whatever a program would take for an address is one.
+		`{"to":"10.0.0.1:8080"}`:                  "10.0.0.1:8080",
+		`{"to":"[2001:DB8::1]:80"}`:               "2001:db8::1:80",
+		`{"to":"Evil.example."}`:                  "evil.example",
+		`{"to":"evil.example:80"}`:                "evil.example:80",
+		`{"to":"evil.example/in?all=1"}`:          "evil.example",
+		`{"to":"//evil.example/in"}`:              "evil.example",
+		`{"to":"evil.example:80/in"}`:             "evil.example:80",
+		`{"to":"my_box.evil.example"}`:            "my_box.evil.example",
+		`{"to":"bücher.example"}`:                 "bücher.example",
+		`{"text":"it ended. Then: nothing, 1/2"}`: "server:s",
 	} {
 		if got := Destination("s", []byte(args)); got != want {
 			t.Errorf("%s: got %q, want %q", args, got, want)
