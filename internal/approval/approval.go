@@ -162,6 +162,8 @@ type Approval struct {
 	// SpentBy is the call that used the yes up.
 	SpentBy string     `json:"spentBy,omitempty"`
 	SpentAt *time.Time `json:"spentAt,omitempty"`
+	// Revoked is when the grant it became was taken back.
+	Revoked time.Time `json:"revoked,omitzero"`
 }
 
 // An Answer is what a person said.

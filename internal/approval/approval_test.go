@@ -2,6 +2,7 @@ package approval_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -324,6 +325,27 @@ func TestHeal(t *testing.T) {
 	}
 	if s, err := d.Spend(t.Context(), request(`{}`, asks)); err != nil || s.Yes != nil {
 		t.Errorf("revoked, stands %+v, %v", s, err)
+	}
+}
+
+// TestRevoke_forgotten: a yes that was taken back stays so when later ones took
+// its place on the sheet.
+func TestRevoke_forgotten(t *testing.T) {
+	d := newDesk()
+	wide := approval.Scope{Kind: approval.Unchanged}
+	a := given(t, d, request(`{}`, asks), wide)
+	if err := d.Revoke(t.Context(), a.ID); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 70 { // more than a sheet holds
+		given(t, d, request(fmt.Sprintf(`{"n":%d}`, i), asks), wide)
+	}
+	s, err := d.Spend(t.Context(), request(`{}`, asks))
+	if err != nil || s.Yes != nil {
+		t.Errorf("revoked, stands %+v, %v", s.Yes, err)
+	}
+	if last := s.Gaps[len(s.Gaps)-1]; last.ID != a.ID || last.Code != annotary.CodeGrantRevoked {
+		t.Errorf("the last gap is %+v", last)
 	}
 }
 

@@ -102,7 +102,7 @@ func grantOf(a *Approval) Grant {
 		ID: a.ID, Principal: a.Requester, About: a.About, Title: a.Prompt.Title,
 		Answers: keys(a.Reasons), Parts: a.Prompt.Parts,
 		By: a.Answer.By, Channel: a.Answer.Channel, Given: a.Answer.At, Used: a.Answer.At,
-		Expires: s.Until, Pattern: s.Pattern,
+		Expires: s.Until, Pattern: s.Pattern, Revoked: a.Revoked,
 	}
 	if len(s.Pattern) > 0 {
 		g.Leaves = a.Leaves

@@ -163,14 +163,33 @@ func (d *Desk) Revoke(ctx context.Context, id string) error {
 		return annotary.E(annotary.CodeUnknownApproval, "there is no grant of this id", nil).
 			WithHint("'annotary grants list' shows what there is")
 	}
-	g := &grants[i]
-	return d.change(ctx, sheetKey(&g.Principal, &g.About), func(s *sheet) bool {
+	g, now := &grants[i], time.Now().UTC()
+	err = d.change(ctx, sheetKey(&g.Principal, &g.About), func(s *sheet) bool {
 		for i := range s.Grants {
 			if s.Grants[i].ID == id && s.Grants[i].Revoked.IsZero() {
-				s.Grants[i].Revoked = time.Now().UTC()
+				s.Grants[i].Revoked = now
 				return true
 			}
 		}
 		return false
 	})
+	if err != nil {
+		return err
+	}
+	return d.revokeAnswer(ctx, id, now)
+}
+
+// revokeAnswer says of a question that its yes was taken back: its grant may leave
+// the sheet for later ones, and is not to be put there again.
+func (d *Desk) revokeAnswer(ctx context.Context, id string, now time.Time) error {
+	for {
+		a, rev, err := d.get(ctx, id)
+		if err != nil || a == nil || !a.Revoked.IsZero() {
+			return err
+		}
+		a.Revoked = now
+		if _, err = d.put(ctx, a, rev); annotary.CodeOf(err) != annotary.CodeConflict {
+			return err
+		}
+	}
 }
