@@ -37,7 +37,7 @@ type shape struct {
 // shapes are those that providers document for their keys, from the most to the
 // least certain.
 var shapes = []shape{
-	{"private key", regexp.MustCompile(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?`), nil},
+	{"private key", regexp.MustCompile(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)`), nil},
 	{"AWS access key", regexp.MustCompile(`\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b`), nil},
 	{"GitHub token", regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{22,255})`), nil},
 	{"GitLab token", regexp.MustCompile(`\bgl(?:pat|ptt|dt|rt|cbt|ft|soat|agent|imt)-[A-Za-z0-9_.-]{20,}`), nil},
@@ -54,11 +54,16 @@ var shapes = []shape{
 	{"Azure key", regexp.MustCompile(`(?i)\bAccountKey=([A-Za-z0-9+/=]{40,})`), nil},
 	{"annotary key", regexp.MustCompile(`\bannotary_[A-Za-z0-9_-]{20,}`), nil},
 	{"token", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`), nil},
-	{"password", regexp.MustCompile(`\b[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s/:@"']{0,256}:([^\s/@"']{1,256})@`), nil},
+	{"password", regexp.MustCompile(`\b[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s/:@"']{0,256}:([^\s/"']{1,256})@`), nil},
 	{"credential", regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/-]{16,}=*)`), nil},
 	{"secret", regexp.MustCompile(`(?i)(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|private[_-]?key)["']?\s*[=:]\s*["']?([^\s"',;&\[][^\s"',;&]{5,512})`), nil},
-	{"AWS secret key", regexp.MustCompile(`(?:^|[^A-Za-z0-9/+=])([A-Za-z0-9/+]{40})(?:$|[^A-Za-z0-9/+=])`), mixed},
+	{"AWS secret key", regexp.MustCompile(`[A-Za-z0-9/+=]{40,}`), isAWSSecret},
 }
+
+// isAWSSecret reports whether a run of base64 is as long as such a key, and as
+// mixed. The run is looked at whole: were the characters around it part of the
+// shape, of two keys with one character between them only one would be found.
+func isAWSSecret(s string) bool { return len(s) == 40 && !strings.Contains(s, "=") && mixed(s) }
 
 // mixed reports whether a run of characters is as mixed as a random one: digests
 // in hexadecimal, words and paths are not.

@@ -40,11 +40,17 @@ func TestSecrets(t *testing.T) {
 }
 
 func TestSecrets_places(t *testing.T) {
+	const head, foot = "-----BEGIN RSA PRIVATE" + " KEY-----\n", "-----END RSA PRIVATE" + " KEY-----"
+	aws := planted["AWS secret key"]
 	for text, want := range map[string]string{
 		"postgres://app:hunter2@db/x":            "postgres://app:[hidden: password]@db/x",
 		"Authorization: Bearer abcdefghijklmnop": "Authorization: Bearer [hidden: credential]",
 		`set password="correct horse"`:           `set password="[hidden: secret] horse"`,
 		"DB_PASSWORD=tr0ub4dor&x":                "DB_PASSWORD=[hidden: secret]&x",
+		"postgres://app:hunt@r2@db/x":            "postgres://app:[hidden: password]@db/x",
+		aws + " " + aws:                          "[hidden: AWS secret key] [hidden: AWS secret key]",
+		head + "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A\n\nMIIEow\n" + foot + " x": "[hidden: private key] x",
+		head + "DEK-Info: AES-128-CBC,0A\n\nMIIEow\n":                                       "[hidden: private key]",
 	} {
 		if got := Text(text); got != want {
 			t.Errorf("Text(%q) = %q, want %q", text, got, want)
