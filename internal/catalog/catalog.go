@@ -186,7 +186,7 @@ func (t *Tool) prepare(operator []annotary.Claim, s *Stance) error {
 		return nil
 	}
 	from := annotary.FromDeclared
-	if len(s.Narrow) > 0 {
+	if slices.ContainsFunc(s.Narrow, func(n Narrow) bool { return Match(n.Tools, t.Name) }) {
 		from = annotary.FromOperator
 	}
 	t.reading = asRead(t.Hints, from)

@@ -161,6 +161,26 @@ func TestNarrowing(t *testing.T) {
 	}
 }
 
+// TestNarrowing_by: what a believed server's schema suggests is not the operator's
+// word because the operator bound a rule to another tool.
+func TestNarrowing_by(t *testing.T) {
+	s := catalog.Stance{Believe: true, Narrow: []catalog.Narrow{{Tools: "sql", Rule: derive.Rule{Kind: derive.KindSQL, At: "/query", Dialect: "postgres"}}}}
+	srv := build(t, s, `{"name":"sql","inputSchema":{"type":"object","properties":{"query":{"type":"string"}}}}`,
+		`{"name":"note","inputSchema":{"type":"object","properties":{"dry_run":{"type":"boolean"},"text":{"type":"string"}}}}`)
+	for name, tt := range map[string]struct {
+		args string
+		want annotary.Source
+	}{
+		"sql":  {`{"query":"select 1"}`, annotary.FromOperator},
+		"note": {`{"dry_run":true}`, annotary.FromDeclared},
+	} {
+		h, _, why := srv.Tool(name).For([]byte(tt.args))
+		if got := h[annotary.ReadOnly]; why == "" || got.Value != annotary.Yes || got.From != tt.want {
+			t.Errorf("%s: a read is %v by %v, want by %v", name, got.Value, got.From, tt.want)
+		}
+	}
+}
+
 func TestBehaviour(t *testing.T) {
 	digest := func(def string, s catalog.Stance) strict.Digest { return build(t, s, def).Tools[0].Behaviour }
 	base := digest(`{"name":"a","description":"one","inputSchema":{"type":"object","properties":{"title":{"type":"string","description":"x"}}}}`, catalog.Stance{})
