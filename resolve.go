@@ -212,7 +212,7 @@ func (c Confinement) claims() []Claim {
 // changes nothing destroys nothing and can be repeated.
 func makeConsistent(h *Hints, rows [NumHints]row) {
 	strongRead := h.Is(ReadOnly) && slices.Contains([]row{rowOperator, rowConfined, rowVerified}, rows[ReadOnly])
-	strongDestroy := h.Is(Destructive) && slices.Contains([]row{rowObserved, rowDeclaredBad, rowContradicted}, rows[Destructive])
+	strongDestroy := h.Is(Destructive) && slices.Contains([]row{rowObserved, rowOperator, rowDeclaredBad, rowContradicted}, rows[Destructive])
 	if !strongRead && strongDestroy && h.Is(ReadOnly) {
 		h[ReadOnly] = Hint{No, h[Destructive].From, "it is destructive: " + h[Destructive].Why}
 	}

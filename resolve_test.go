@@ -113,6 +113,24 @@ func TestResolveConsistency(t *testing.T) {
 	}
 }
 
+// TestResolveOperatorDestructive: a believed server's read-only does not undo
+// what the operator says.
+func TestResolveOperatorDestructive(t *testing.T) {
+	res, err := annotary.Resolve(annotary.Known{
+		Believed: true,
+		Claims: []annotary.Claim{
+			say(annotary.ReadOnly, annotary.Yes, annotary.FromDeclared),
+			say(annotary.Destructive, annotary.Yes, annotary.FromOperator),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := res.Hints; h.Is(annotary.ReadOnly) || !h.Is(annotary.Destructive) || h.Class() != annotary.Destroy {
+		t.Errorf("got %v, want a destructive tool", h)
+	}
+}
+
 func TestResolveOperatorContradiction(t *testing.T) {
 	for name, claims := range map[string][]annotary.Claim{
 		"yes-and-no":            {say(annotary.Egress, annotary.Yes, annotary.FromOperator), say(annotary.Egress, annotary.No, annotary.FromOperator)},
