@@ -40,27 +40,25 @@ func (e *Events) Next() (Event, error) {
 // block reads up to and with the next empty line.
 func (e *Events) block() ([]byte, error) {
 	var raw []byte
-	start, long := 0, false // where the current line begins
+	begun, long := false, false // a line came in part; the event is too long to keep
 	for {
 		part, err := e.r.ReadSlice('\n')
-		if long = long || len(raw)+len(part) > e.max; long {
-			raw, start = append(raw[:0], part...), 0
-		} else {
+		if long = long || len(raw)+len(part) > e.max; !long {
 			raw = append(raw, part...)
 		}
-		if errors.Is(err, bufio.ErrBufferFull) {
+		begun = begun || len(bytes.TrimRight(part, "\r\n")) > 0
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
-		}
-		if empty := len(bytes.TrimRight(raw[start:], "\r\n")) == 0; empty {
-			if long {
-				return nil, ErrLong
-			}
+		case begun:
+			begun = false
+		case long:
+			return nil, ErrLong
+		default:
 			return raw, nil
 		}
-		start = len(raw)
 	}
 }
 

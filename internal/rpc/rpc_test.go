@@ -77,6 +77,21 @@ func TestHeader(t *testing.T) {
 	}
 }
 
+// TestEvents_long: an event that is too long is skipped whole, wherever the
+// reader's buffer ends.
+func TestEvents_long(t *testing.T) {
+	for length := 16<<10 - 2; length <= 16<<10+2; length++ {
+		line := "data:" + strings.Repeat("x", length-len("data:"))
+		r := NewEvents(strings.NewReader(line+"\ndata: tail\n\ndata: next\n\n"), 1_000)
+		if _, err := r.Next(); !errors.Is(err, ErrLong) {
+			t.Errorf("a line of %d: %v, want %v", length, err, ErrLong)
+		}
+		if ev, err := r.Next(); err != nil || string(ev.Data) != "next" {
+			t.Errorf("after a line of %d: got %q (%v), want next", length, ev.Data, err)
+		}
+	}
+}
+
 // FuzzMessage checks that a message that can be read can be written: splicing
 // members with what they are changes no byte.
 func FuzzMessage(f *testing.F) {
