@@ -235,13 +235,14 @@ func (x *Index) small(q Query) bool {
 
 // all returns a hit for every tool: the one given, else an empty one.
 func (x *Index) all(have []Hit) []Hit {
+	matched := make(map[*annotary.Entry]Hit, len(have))
+	for _, h := range have {
+		matched[h.Tool] = h
+	}
 	hits := make([]Hit, len(x.tools))
 	for i := range x.tools {
+		hits[i] = matched[&x.tools[i]]
 		hits[i].Tool = &x.tools[i]
-	}
-	for _, h := range have {
-		i := slices.IndexFunc(hits, func(e Hit) bool { return e.Tool == h.Tool })
-		hits[i] = h
 	}
 	return hits
 }

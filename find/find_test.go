@@ -119,6 +119,9 @@ func TestSearch_List(t *testing.T) {
 	if len(got) >= len(small) || got[0] != "delete-note" {
 		t.Errorf("a large list: %q", got)
 	}
+	if got := find.New(small).Search(find.Query{Text: "delete a note", List: true}).Hits; got[0].Match == find.NoMatch || got[len(got)-1].Match != find.NoMatch {
+		t.Errorf("a small list has matches %v first and %v last", got[0].Match, got[len(got)-1].Match)
+	}
 	some := func(e *annotary.Entry) bool { return e.Server != "filler" }
 	got = names(find.New(large).Search(find.Query{Text: "delete a note", List: true, See: some}).Hits)
 	if len(got) != len(small) || got[0] != "delete-note" {
