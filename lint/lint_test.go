@@ -265,6 +265,7 @@ var examples = []struct {
 		bad: []string{
 			`{"name":"x","description":"a\u200bb"}`, `{"name":"x","description":"a\u202eb"}`, "{\"name\":\"x\",\"title\":\"a\U000E0041b\"}",
 			`{"name":"x","inputSchema":{"properties":{"a\u2066":{"type":"string"}}}}`, `{"name":"x","description":"esc \u001b[2J"}`,
+			`{"name":"x","description":"a\b"}`, `{"name":"x","description":"a\fb"}`, "{\"name\":\"x\",\"description\":\"a\x7f\"}",
 		},
 		good: []string{`{"name":"x","description":"👩\u200d👩\u200d👧 café ❤\ufe0f می\u200cخواهم\n\tnaïve – “quoted”"}`},
 	},

@@ -41,15 +41,14 @@ var nameRules = []Rule{
 }
 
 func namePattern(p *pass) []Finding {
-	bad := strings.Trim(p.Name, nameAlphabet)
-	if strings.IndexFunc(bad, func(r rune) bool { return !strings.ContainsRune(nameAlphabet, r) }) < 0 {
-		return nil
-	}
 	var odd []string
-	for _, r := range bad {
+	for _, r := range p.Name {
 		if !strings.ContainsRune(nameAlphabet, r) {
 			odd = append(odd, fmt.Sprintf("%q", r))
 		}
+	}
+	if len(odd) == 0 {
+		return nil
 	}
 	return one(Finding{
 		At: "/name", Message: "has a name outside the specification's pattern", Evidence: "it has " + some(odd),

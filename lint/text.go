@@ -45,7 +45,12 @@ func textInvisible(p *pass) []Finding {
 // isPlain reports whether raw can hold nothing but visible ASCII: the common
 // case, decided without decoding anything.
 func isPlain(raw []byte) bool {
-	return !bytes.Contains(raw, []byte(`\u`)) && !bytes.ContainsFunc(raw, func(r rune) bool { return r >= utf8.RuneSelf })
+	for _, escape := range []string{`\u`, `\b`, `\f`} {
+		if bytes.Contains(raw, []byte(escape)) {
+			return false
+		}
+	}
+	return !bytes.ContainsFunc(raw, func(r rune) bool { return r >= 0x7f })
 }
 
 // hiddenIn names the hidden characters of s, each once.
