@@ -220,6 +220,8 @@ func TestOpenAPIErrors(t *testing.T) {
 		{"both", good, "tools: {x: {readOnly: true, destructive: true}}", "both read-only and destructive"},
 		{"key", good, "x: {readOnly: true}", `the unknown key "x"`},
 		{"list", good, "tools: {x: true}", "not a list of hints"},
+		{"tools", good, "tools: [{x: {readOnly: true}}]", "the overrides have array where names are expected"},
+		{"whole", good, "[{x: {readOnly: true}}]", "the overrides have array where names are expected"},
 	} {
 		var over []byte
 		if tt.overrides != "" {

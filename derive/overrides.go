@@ -42,6 +42,11 @@ func parseOverrides(doc []byte) (*overrides, error) {
 			return nil, badOverride("the overrides have the unknown key %q", key)
 		}
 	}
+	for _, v := range []strict.Raw{root, strict.Get(root, "tools")} { // tools may be empty
+		if kind := strict.KindOf(v); kind != strict.Object && kind != strict.Null && kind != strict.Absent {
+			return nil, badOverride("the overrides have %s where names are expected", kind)
+		}
+	}
 	for name, entry := range strict.Members(strict.Get(root, "tools")) {
 		if o.entries[name], err = parseOverride(name, entry); err != nil {
 			return nil, err
