@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -164,10 +163,10 @@ func seen(l *annotary.Label) string {
 // argumentsShown returns the values of the arguments and how many are left out.
 func argumentsShown(s *Shown) (shown []Argument, more int) {
 	clean, hidden := detect.JSON(s.Arguments)
-	ends("", clean, func(pointer string, raw strict.Raw) {
+	for pointer, raw := range strict.Leaves(clean) {
 		if len(shown) == maxArguments {
 			more++
-			return
+			continue
 		}
 		text, ok := strict.Text(raw)
 		if !ok {
@@ -175,31 +174,8 @@ func argumentsShown(s *Shown) (shown []Argument, more int) {
 		}
 		value, left := lineOf(text, maxValue)
 		shown = append(shown, Argument{line(pointer, maxName), value, slices.Contains(hidden, pointer), left})
-	})
+	}
 	return shown, more
-}
-
-// ends calls each for every value in raw that holds no other, with its JSON
-// Pointer: an empty list or object too, which may well mean everything.
-func ends(at string, raw strict.Raw, each func(string, strict.Raw)) {
-	kind, held := strict.KindOf(raw), 0
-	switch kind {
-	case strict.Object:
-		for name, v := range strict.Members(raw) {
-			held++
-			ends(at+"/"+strict.EscapePointer(name), v, each)
-		}
-	case strict.Array:
-		for i, v := range strict.Elements(raw) {
-			held++
-			ends(at+"/"+strconv.Itoa(i), v, each)
-		}
-	default: // it holds nothing
-	}
-	none := at == "" && (kind == strict.Object || kind == strict.Absent) // no arguments
-	if held == 0 && !none {
-		each(at, raw)
-	}
 }
 
 // Line makes one harmless line out of what a person or a stranger wrote.
