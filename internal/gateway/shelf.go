@@ -20,6 +20,7 @@ type shelf struct {
 	order  []string
 	server *catalog.Server
 	asked  time.Time // when the server was last asked
+	failed error     // why it did not tell then; nil if it did
 	whole  bool      // it told all its tools; a list on its way to a client is one page
 
 	known  atomic.Pointer[catalog.Server] // server, for who must not wait
@@ -27,7 +28,7 @@ type shelf struct {
 }
 
 // askAgain is how long a server is not asked again for a tool that it did not
-// have.
+// have, or for its tools if it did not answer.
 const askAgain = 2 * time.Second
 
 func (j *Judge) shelf(server string) *shelf {
@@ -73,31 +74,41 @@ func (s *shelf) learn(server string, tools []annotary.Tool, stance catalog.Stanc
 		all[i] = s.defs[name]
 	}
 	made, err := catalog.New(server, all, stance, time.Now())
-	if err == nil {
-		s.server = made
-		s.known.Store(made)
+	if err != nil { // what cannot be judged as a whole is not called in part
+		s.whole = false
 	}
+	s.server = made
+	s.known.Store(made)
 	return made, err
 }
 
-// tool finds a tool of a server, nil if it has none of that name.
+// tool finds a tool of a server, nil if it has none of that name. Who calls a tool
+// that is known does not wait for somebody who asks for another.
 func (j *Judge) tool(ctx context.Context, server *upstream.Server, name string) (*catalog.Tool, error) {
 	s := j.shelf(server.Name)
+	if t := s.find(name); t != nil {
+		return t, nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.server != nil {
-		if t := s.server.Tool(name); t != nil {
-			return t, nil
-		}
+	if t := s.find(name); t != nil {
+		return t, nil
 	}
 	if time.Since(s.asked) < askAgain {
-		return nil, nil
+		return nil, s.failed
 	}
 	made, err := s.ask(ctx, server, j.Stances[server.Name])
 	if err != nil {
 		return nil, err
 	}
 	return made.Tool(name), nil
+}
+
+func (s *shelf) find(name string) *catalog.Tool {
+	if known := s.known.Load(); known != nil {
+		return known.Tool(name)
+	}
+	return nil
 }
 
 // tools returns all tools of a server that are known, and asks it if none is.
@@ -113,9 +124,17 @@ func (j *Judge) tools(ctx context.Context, server *upstream.Server) ([]*catalog.
 	return s.server.Tools, nil
 }
 
-// ask has the server list all its tools.
+// ask has the server list all its tools, and remembers how that went. Who left
+// meanwhile has learnt nothing of the server.
 func (s *shelf) ask(ctx context.Context, server *upstream.Server, stance catalog.Stance) (*catalog.Server, error) {
-	s.asked = time.Now()
+	made, err := s.list(ctx, server, stance)
+	if err == nil || ctx.Err() == nil {
+		s.asked, s.failed = time.Now(), err
+	}
+	return made, err
+}
+
+func (s *shelf) list(ctx context.Context, server *upstream.Server, stance catalog.Stance) (*catalog.Server, error) {
 	listing, err := upstream.List(ctx, server.Target, upstream.Options{})
 	if err != nil {
 		return nil, err
