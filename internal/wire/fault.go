@@ -50,10 +50,13 @@ var faults = []struct {
 // faultOf says how an error is told to a client. What went wrong inside stays
 // inside: only the sentence of the table is told.
 func faultOf(err error) (int, *rpc.Fault) {
-	if f, ok := errors.AsType[*rpc.Fault](err); ok {
+	f, faulty := errors.AsType[*rpc.Fault](err)
+	switch code := annotary.CodeOf(err); {
+	case code == annotary.CodeConnect: // it did not list its tools: what it said of that was said to us
+		err = unlisted(err, faulty)
+	case faulty:
 		return http.StatusBadRequest, f
-	}
-	if code := annotary.CodeOf(err); code == gateway.CodeUnknownServer || code == gateway.CodeUnjudged {
+	case code == gateway.CodeUnknownServer, code == gateway.CodeUnjudged:
 		return http.StatusNotFound, coded(rpc.CodeInvalidRequest, err.Error(), string(code))
 	}
 	for _, f := range faults {
@@ -62,6 +65,18 @@ func faultOf(err error) (int, *rpc.Fault) {
 		}
 	}
 	return http.StatusOK, coded(rpc.CodeInternal, "something went wrong inside the gateway", "internal")
+}
+
+// unlisted says what it means for a call that the server did not list its tools.
+func unlisted(err error, answered bool) error {
+	switch {
+	case errors.Is(err, upstream.ErrLogin), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case answered:
+		return upstream.ErrBroken
+	default:
+		return upstream.ErrUnreachable
+	}
 }
 
 func coded(code int, message, name string) *rpc.Fault {

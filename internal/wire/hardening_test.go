@@ -18,6 +18,7 @@ import (
 
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/session"
+	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/internal/upstream"
 	"github.com/annotary/annotary/internal/wire"
 )
@@ -153,6 +154,34 @@ func TestDeadUpstream(t *testing.T) {
 		}
 	}
 	waiting.Wait()
+}
+
+// TestUnlisted: where calls are judged, a server is asked for its tools first. One
+// that cannot be asked is the server's fault, and what it says of it is not told.
+func TestUnlisted(t *testing.T) {
+	dead := httptest.NewServer(nil)
+	dead.Close()
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the password is hunter2"}}`)
+	}))
+	defer refuses.Close()
+	g := start(t, wire.Options{}, server(t, upstream.Target{Name: "dead", URL: dead.URL}, upstream.ServerOptions{}),
+		server(t, upstream.Target{Name: "refuses", URL: refuses.URL}, upstream.ServerOptions{}))
+	judging(t, g, true)
+	for name, want := range map[string]string{"dead": "server_unreachable", "refuses": "server_broken"} {
+		for range 2 {
+			status, body := g.post(name, modernCall("x"))
+			if got := text(body, "error", "data", "code"); status != http.StatusOK || got != want || strings.Contains(body, "hunter2") {
+				t.Errorf("%s: got %d %s, want %s", name, status, body, want)
+			}
+		}
+	}
+}
+
+func text(body string, names ...string) string {
+	text, _ := strict.Text(strict.Get([]byte(body), names...))
+	return text
 }
 
 // TestBackoff checks that a command that comes to nothing is not started for
