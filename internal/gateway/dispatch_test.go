@@ -265,3 +265,16 @@ func TestDispatchAcrossEras(t *testing.T) {
 	}
 	o.g.End(t.Context(), u.s)
 }
+
+// TestDescribe_barred: of a server that is for others nobody learns that it is
+// there, not even when it cannot be asked.
+func TestDescribe_barred(t *testing.T) {
+	j := permitAll(t)
+	j.Profiles = []gateway.Profile{{Name: "ops", Users: []string{"bob"}, Servers: []string{"db"}}}
+	o := newOffice(t, j, `no list`, fileTools)
+	for _, tool := range []string{"db/get_row", "none/get_row"} {
+		if got := o.tool(ann, "describe_tool", fmt.Sprintf(`{"tool":%q}`, tool)); codeOf(got) != string(annotary.CodeUnknownTool) {
+			t.Errorf("%s: %s", tool, got)
+		}
+	}
+}

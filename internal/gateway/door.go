@@ -125,7 +125,7 @@ func foundOf(t *annotary.Entry) found {
 // describe answers describe_tool with the definition as a list would show it.
 func (d *dispatcher) describe(ctx context.Context) (*upstream.Answer, error) {
 	server, name := d.target()
-	if server == nil {
+	if server == nil || d.judge.bars(&d.msg.Principal, server.Name) {
 		return unknownTarget(d.msg), nil
 	}
 	tool, err := d.judge.tool(ctx, server, name)
