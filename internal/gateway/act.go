@@ -96,6 +96,7 @@ type trial struct {
 	leg     upstream.Leg
 	course  course
 	until   time.Time // no try begins later
+	aside   bool      // it is sent aside: its context does not end with who waits
 }
 
 // inTurn waits until no other call that may change something is before the same
@@ -110,6 +111,7 @@ func (t *trial) inTurn(ctx context.Context) (*upstream.Answer, error) {
 		return t.run(ctx)
 	}
 	since := time.Now()
+	t.aside = true
 	return &upstream.Answer{Status: http.StatusOK, Stream: comeLater(ctx, func(ctx context.Context) (*upstream.Answer, error) {
 		err := turn.Wait(ctx)
 		t.course.waitedFor(time.Since(since))
@@ -136,7 +138,11 @@ func (t *trial) run(ctx context.Context) (*upstream.Answer, error) {
 
 func (t *trial) send(ctx context.Context) (*upstream.Answer, error) {
 	t.course.try()
-	return t.gateway.send(ctx, t.matter.server, t.matter.call, t.leg)
+	a, err := t.gateway.send(ctx, t.matter.server, t.matter.call, t.leg)
+	if err == nil && t.aside && a.Events {
+		a.Stream = newAwaited(a.Stream)
+	}
+	return a, err
 }
 
 // mayTryAgain reports whether a call that failed like this may be sent once more.
@@ -151,6 +157,7 @@ func (t *trial) mayTryAgain(err error) bool {
 // again sends the call once more, until it gets an answer or may not. Each try
 // is recorded first; one that cannot be is not made.
 func (t *trial) again(ctx context.Context, cause error) (*upstream.Answer, error) {
+	t.aside = true
 	for t.mayTryAgain(cause) {
 		n := t.course.tried() + 1
 		if err := pause(ctx, firstPause<<(2*(n-2))); err != nil {

@@ -37,25 +37,14 @@ func (g *Gateway) Announce(servers ...string) {
 // announced is a stream with our own announcements between what comes from the
 // server.
 type announced struct {
-	upstream.Stream
+	*awaited
 	server string
 	events bool   // the client gets events as they are
 	msg    []byte // the announcement
 	leave  func()
 
 	changed chan struct{}
-	coming  chan heardItem // what the server says next, once it was asked
-	asked   bool           // only Next looks
-	begun   bool           // the server has said something: only Next looks
-
-	mu     sync.Mutex
-	give   context.CancelFunc // ends what the server was asked
-	closed bool
-}
-
-type heardItem struct {
-	item upstream.Item
-	err  error
+	begun   bool // the server has said something: only Next looks
 }
 
 // announce puts announcements on an answer's stream. Of a modern client, only on
@@ -72,9 +61,9 @@ func (g *Gateway) announce(server string, call *rpc.Message, a *upstream.Answer)
 		msg = strict.Set(slices.Clone(msg), call.ID(), "params", "_meta", rpc.MetaSubscription)
 	}
 	s := &announced{
-		Stream: a.Stream, server: server, events: a.Events, msg: msg,
-		changed: make(chan struct{}, 1), coming: make(chan heardItem, 1),
-		begun: !modern, // a modern stream begins with the server's acknowledgement
+		awaited: newAwaited(a.Stream), server: server, events: a.Events, msg: msg,
+		changed: make(chan struct{}, 1),
+		begun:   !modern, // a modern stream begins with the server's acknowledgement
 	}
 	g.audience.mu.Lock()
 	defer g.audience.mu.Unlock()
@@ -90,21 +79,16 @@ func (g *Gateway) announce(server string, call *rpc.Message, a *upstream.Answer)
 	a.Stream = s
 }
 
-// Next returns the next item of the server, or an announcement. The server is
-// asked for one item at a time: the one before is valid until then.
+// Next returns the next item of the server, or an announcement.
 func (s *announced) Next(ctx context.Context) (upstream.Item, error) {
-	if !s.asked {
-		s.asked = true
-		go s.ask(s.patient(ctx))
-	}
 	changed := s.changed
 	if !s.begun {
 		changed = nil
 	}
 	select {
-	case h := <-s.coming:
-		s.asked, s.begun = false, true
-		return h.item, h.err
+	case c := <-s.ask(ctx):
+		s.begun = true
+		return s.got(c)
 	case <-changed:
 		it := upstream.Item{Msg: s.msg}
 		if s.events {
@@ -116,32 +100,8 @@ func (s *announced) Next(ctx context.Context) (upstream.Item, error) {
 	}
 }
 
-// patient returns a context that ends with the stream, not with who reads it
-// now.
-func (s *announced) patient(ctx context.Context) context.Context {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		cancel()
-	}
-	s.give = cancel
-	return ctx
-}
-
-func (s *announced) ask(ctx context.Context) {
-	it, err := s.Stream.Next(ctx)
-	s.coming <- heardItem{it, err}
-}
-
 // Close leaves the audience and gives the stream up.
 func (s *announced) Close() {
 	s.leave()
-	s.mu.Lock()
-	s.closed = true
-	if s.give != nil {
-		s.give()
-	}
-	s.mu.Unlock()
-	s.Stream.Close()
+	s.awaited.Close()
 }
