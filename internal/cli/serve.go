@@ -225,8 +225,9 @@ func (l *freshListener) Accept() (net.Conn, error) {
 	}
 	info, err := os.Stat(l.daemon.path)
 	if err == nil && !info.ModTime().Equal(l.seen) {
-		if l.seen = info.ModTime(); l.daemon.reload() != nil {
-			l.daemon.log.Warn("the changed configuration cannot be used; the old one holds", "file", l.daemon.path)
+		l.seen = info.ModTime()
+		if err := l.daemon.reload(); err != nil {
+			l.daemon.log.Warn("the changed configuration cannot be used; the old one holds", "file", l.daemon.path, "error", err)
 		}
 	}
 	return conn, nil
@@ -293,6 +294,9 @@ func newDaemon(path string, reads bool, log *slog.Logger) (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := d.keepLog(cfg, judge); err != nil {
+		return nil, err
+	}
 	d.judged = judge
 	d.gateway.Use(judge)
 	d.gateway.Replace(servers...)
@@ -327,6 +331,9 @@ func (d *daemon) reload() error {
 		return err
 	}
 	if err := d.inherit(judge, servers); err != nil {
+		return err
+	}
+	if err := d.keepLog(next, judge); err != nil {
 		return err
 	}
 	d.judged = judge
@@ -376,12 +383,21 @@ func (d *daemon) judge(c *config.Config) (*gateway.Judge, error) {
 		heed(judge.Stances, c.Servers, d.ledger.words.Words())
 	}
 	judge.ReadOnly, judge.Ladder = d.reads, d.ledger.ladder(c)
-	d.announceObserve(judge.Observe)
 	judge.Ladder.Link = d.front.link
-	if err := d.openPage(c); err != nil {
-		return nil, err
+	return judge, d.openPage(c)
+}
+
+// keepLog has the log kept, and the end of observing announced, as a configuration
+// says that is taken over for good: an entry that is dropped does not come back.
+func (d *daemon) keepLog(c *config.Config, judge *gateway.Judge) error {
+	if judge == nil {
+		return nil
 	}
-	return judge, d.ledger.keep(c, d.log)
+	if err := d.ledger.keep(c, d.log); err != nil {
+		return err
+	}
+	d.announceObserve(judge.Observe)
+	return nil
 }
 
 // nothingStopped refuses to judge no longer while a kill holds: nobody would
