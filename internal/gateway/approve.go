@@ -176,7 +176,7 @@ func (m *matter) hintsText() string {
 // mayApprove says whether a person may say yes to this call.
 func (m *matter) mayApprove(by *annotary.Principal, channel string, rs []annotary.Reason) annotary.Decision {
 	return m.judge.Policies.MayApprove(&policy.ApproveRequest{
-		Approver: policy.NewSubject(by), Requester: m.who, Channel: policy.Channel(channel), Target: m.target, Asked: rs, Now: m.began,
+		Approver: m.judge.subject(by), Requester: m.who, Channel: policy.Channel(channel), Target: m.target, Asked: rs, Now: m.began,
 	})
 }
 

@@ -131,11 +131,11 @@ func newWorld(t *testing.T) *world {
 }
 
 // restart makes everything anew that is not in the store, with these policies.
-func (w *world) restart(set *policy.Set) {
+func (w *world) restart(set *policy.Set, profiles ...gateway.Profile) {
 	w.desk = approval.NewDesk(w.buckets[0], w.buckets[1], approval.Options{})
 	l := *w.ladder
 	l.Desk, l.Sealer = w.desk, seal.NewSealer(w.buckets[2])
-	j := &gateway.Judge{Policies: set, Stances: writers, Log: w.log, Ladder: &l}
+	j := &gateway.Judge{Policies: set, Stances: writers, Log: w.log, Ladder: &l, Profiles: profiles}
 	w.g.Use(j)
 	w.t.Cleanup(j.Wait)
 }
@@ -460,6 +460,19 @@ func TestApprove_answer(t *testing.T) {
 		if annotary.CodeOf(err) != annotary.CodeAnswered {
 			t.Errorf("answered twice: %v", err)
 		}
+	})
+	t.Run("by profile", func(t *testing.T) {
+		w := newWorld(t)
+		w.restart(careful(t, `@id("ops") permit(principal in Profile::"ops", action == Action::"approve", resource);`),
+			gateway.Profile{Name: "ops", Users: []string{"bob"}})
+		refusal := w.call("drop", `{}`)
+		if _, err := w.say(refusal, approval.Answer{Yes: true, By: approval.PersonOf(&eve)}); annotary.CodeOf(err) != annotary.CodeNotApprover {
+			t.Errorf("eve is in no profile, and heard %v", err)
+		}
+		if _, err := w.say(refusal, approval.Answer{Yes: true, By: approval.PersonOf(&bob)}); err != nil {
+			t.Error(err)
+		}
+		w.want(w.call("drop", `{}`), "")
 	})
 	t.Run("changed meanwhile", func(t *testing.T) {
 		w := newWorld(t)

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"time"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/approval"
@@ -58,7 +57,7 @@ func (g *Gateway) revisit(ctx context.Context, a *approval.Approval) (*matter, e
 	}
 	defer server.Release()
 	who := a.Requester.Principal()
-	m := &matter{judge: judge, server: server, call: &Call{Principal: who}, who: policy.NewSubject(&who), began: time.Now()}
+	m := &matter{judge: judge, server: server, call: &Call{Principal: who}, who: judge.subject(&who), began: judge.now()}
 	action := actions[a.About.Method]
 	if action != policy.Call {
 		m.hints = annotary.Pessimistic()

@@ -90,7 +90,7 @@ func (d *dispatcher) discovered() []byte {
 // instructions say how the endpoint is used, and the rules.
 func (d *dispatcher) instructions() string {
 	const use = "Tools of many servers are behind these. Search with find_tools, read a definition with describe_tool, call with the call_ tool it names.\n"
-	o := prompt.Options{Budget: prompt.BriefBudget - annotary.Tokens(len(use)), Profiles: d.msg.Principal.Profiles}
+	o := prompt.Options{Budget: prompt.BriefBudget - annotary.Tokens(len(use)), Profiles: d.judge.profiles(&d.msg.Principal)}
 	section, err := prompt.Brief(nil, d.judge.advice(), o)
 	if err != nil { // the rules are longer than ever: how it is used must be said
 		return use
@@ -103,7 +103,7 @@ func (d *dispatcher) prompt(ctx context.Context) *upstream.Answer {
 	if name, _ := d.msg.Message.Target(); name != SafetyPrompt {
 		return d.fault(rpc.CodeInvalidParams, "unknown prompt")
 	}
-	return safetyAnswer(d.msg, d.gateway.indexFor(ctx, d.judge, d.msg).tools, d.judge.advice())
+	return d.judge.safetyAnswer(d.msg, d.gateway.indexFor(ctx, d.judge, d.msg).tools)
 }
 
 // call carries out one of the endpoint's tools.

@@ -52,7 +52,7 @@ func (j *Judge) present(ctx context.Context, s *upstream.Server, call *Call, ans
 
 // instructions are the rules for this caller, short.
 func (j *Judge) instructions(ctx context.Context, s *upstream.Server, call *Call) string {
-	section, err := prompt.Brief(j.visible(ctx, s, call), j.advice(), prompt.Options{Profiles: call.Principal.Profiles})
+	section, err := prompt.Brief(j.visible(ctx, s, call), j.advice(), prompt.Options{Profiles: j.profiles(&call.Principal)})
 	if err != nil { // the budget holds the rules of every preset
 		return ""
 	}
@@ -137,8 +137,8 @@ func ownList(era upstream.Era, name string, list []byte) []byte {
 }
 
 // safetyAnswer answers prompts/get for our prompt.
-func safetyAnswer(call *Call, tools []annotary.Entry, rules annotary.Rules) *upstream.Answer {
-	section, err := prompt.Safety(tools, rules, prompt.Options{Budget: safetyBudget, Profiles: call.Principal.Profiles})
+func (j *Judge) safetyAnswer(call *Call, tools []annotary.Entry) *upstream.Answer {
+	section, err := prompt.Safety(tools, j.advice(), prompt.Options{Budget: safetyBudget, Profiles: j.profiles(&call.Principal)})
 	if err != nil {
 		fault := &rpc.Fault{Code: rpc.CodeInternal, Message: err.Error()}
 		return &upstream.Answer{Status: http.StatusOK, Body: fault.Answer(call.Message.ID())}

@@ -172,3 +172,23 @@ func TestDenialsHaveNoReservedCode(t *testing.T) {
 		}
 	}
 }
+
+// TestSafetyPrompt_profile: who is in a profile is told the rules of its members.
+func TestSafetyPrompt_profile(t *testing.T) {
+	j := permitAll(t)
+	j.Rules = &annotary.Rules{
+		Read: annotary.VerdictAllow, Write: annotary.VerdictAllow, Destructive: annotary.VerdictAllow,
+		Open: annotary.OpenRule{Allow: []string{"profile:research"}, Else: annotary.VerdictDeny},
+	}
+	j.Profiles = []gateway.Profile{{Name: "research", Users: []string{"bob"}}}
+	o := newOffice(t, j, liar, fileTools)
+	bob := annotary.Principal{Tenant: "default", Subject: "bob"}
+	for _, server := range []string{"db", gateway.Find} {
+		told := func(who annotary.Principal) string {
+			return string(strict.Get(o.do(who, false, server, "prompts/get", `"name":"annotary_safety",`), "result"))
+		}
+		if got := told(ann); got == "" || got == told(bob) {
+			t.Errorf("at %s everybody is told %s", server, got)
+		}
+	}
+}

@@ -43,7 +43,7 @@ func (j *Judge) own(ctx context.Context, s *upstream.Server, call *Call) *upstre
 	switch {
 	case call.Message.Kind != rpc.Request:
 	case call.Message.Method == "prompts/get" && name == SafetyPrompt:
-		return safetyAnswer(call, j.visible(ctx, s, call), j.advice())
+		return j.safetyAnswer(call, j.visible(ctx, s, call))
 	case call.Message.Method == "prompts/list" && call.Session.hasNo("prompts"):
 		return &upstream.Answer{Status: http.StatusOK, Body: rpc.NewResult(call.Message.ID(), onlyPrompt(call.Era))}
 	}

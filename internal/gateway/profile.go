@@ -32,13 +32,19 @@ func (j *Judge) enrol(who *annotary.Principal) *policy.Subject {
 		return policy.NewSubject(who)
 	}
 	enrolled := *who
-	enrolled.Profiles = nil
+	enrolled.Profiles = j.profiles(who)
+	return policy.NewSubject(&enrolled)
+}
+
+// profiles are the names of those the principal is in.
+func (j *Judge) profiles(who *annotary.Principal) []string {
+	var names []string
 	for _, p := range j.Profiles {
 		if p.Has(who) {
-			enrolled.Profiles = append(enrolled.Profiles, p.Name)
+			names = append(names, p.Name)
 		}
 	}
-	return policy.NewSubject(&enrolled)
+	return names
 }
 
 // bars reports whether a server is for other profiles than those the principal
