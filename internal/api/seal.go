@@ -99,10 +99,15 @@ func (s *server) leaves(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	out := bufio.NewWriterSize(w, 64<<10)
+	wrote := 0
 	err = sealer.Leaves(r.Context(), size, func(h audit.Hash) error {
-		_, err := out.Write(h[:])
+		n, err := out.Write(h[:])
+		wrote += n
 		return err
 	})
+	if err != nil && wrote == out.Buffered() { // nothing has gone out yet
+		return err
+	}
 	if err != nil || out.Flush() != nil {
 		panic(http.ErrAbortHandler) // a stream cut short must not look whole
 	}

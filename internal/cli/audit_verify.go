@@ -82,6 +82,9 @@ func runAuditVerify(ctx context.Context, o *verifyOptions) error {
 		open = o.exported
 	}
 	src, done, err := open(ctx)
+	if annotary.CodeOf(err) == annotary.CodeForked { // not even the tree of the log can be read
+		return o.print(verification{audit.Report{Bad: -1, Why: err.Error()}, annotary.CodeForked})
+	}
 	if err != nil {
 		return err
 	}
@@ -172,7 +175,14 @@ func (o *verifyOptions) liveOnce(ctx context.Context, operator *api.Client) (src
 		return src, false, done, err
 	}
 	o.alarm = before.Alarm
-	if before.Checkpoint == "" {
+	switch {
+	case before.Checkpoint != "":
+	case o.alarm != "":
+		return src, false, done, annotary.E(annotary.CodeForked, o.alarm, nil).WithHint("docs/audit.md says what the alarm means")
+	case len(o.known) > 0: // which speak of entries that are not there
+		src.Entries = strings.NewReader("")
+		return src, false, done, nil
+	default:
 		return src, false, done, annotary.E(annotary.CodeInvalid, "nothing is recorded yet", nil).WithHint("call a tool through the gateway first")
 	}
 	leaves, err := operator.Leaves(ctx, before.Size)

@@ -52,7 +52,10 @@ func (s *Sealer) First(ctx context.Context) (pack uint64, index int64, err error
 
 // Leaves calls each with the leaves from the first on, up to size.
 func (s *Sealer) Leaves(ctx context.Context, size int64, each func(audit.Hash) error) error {
-	return s.tiles.reader(ctx).Leaves(0, size, each)
+	if err := s.tiles.reader(ctx).Leaves(0, size, each); err != nil {
+		return s.apart(err, "the stored tree cannot be read")
+	}
+	return nil
 }
 
 // A Proven entry comes with everything that shows it is in the log.
