@@ -194,6 +194,16 @@ func TestConfirm_Secrets(t *testing.T) {
 	}
 }
 
+// TestConfirm_empty: an empty list is shown, for it may mean everything.
+func TestConfirm_empty(t *testing.T) {
+	s := agent.Plan(shop, careful(t), annotary.CleanLabel(), []agent.Call{{Tool: "order_cancel", Arguments: []byte(`{"ids":[],"where":{}}`)}})[0]
+	for _, want := range []string{`"ids" = `, `"where" = `} {
+		if !strings.Contains(s.Confirm, want) {
+			t.Errorf("%s is not shown: %s", want, s.Confirm)
+		}
+	}
+}
+
 // FuzzConfirm: whatever a model or a server wrote, the question is one bounded
 // line, and its frame is ours.
 func FuzzConfirm(f *testing.F) {

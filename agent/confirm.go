@@ -58,11 +58,12 @@ func deed(t *annotary.Entry) string {
 	return text
 }
 
-// arguments lists the leaves of a call's arguments, secrets left out.
+// arguments lists the values of a call's arguments, secrets left out. An empty
+// list is one: it may mean everything.
 func arguments(raw []byte) string {
 	var shown []string
 	more := 0
-	for pointer, value := range strict.Leaves(raw) {
+	for pointer, value := range strict.Ends(raw) {
 		if len(shown) == maxArguments {
 			more++
 			continue

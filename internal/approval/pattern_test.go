@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/strict"
 )
@@ -117,6 +119,22 @@ func FuzzPrompt(f *testing.F) {
 			t.Errorf("%d bytes: %q", len(text), text)
 		}
 	})
+}
+
+// TestPrompt_empty: an empty list is shown, for it may mean everything.
+func TestPrompt_empty(t *testing.T) {
+	h := annotary.Pessimistic()
+	for args, want := range map[string][]Argument{
+		`{"tables":[],"where":{},"force":true}`: {{Pointer: "/tables", Value: "[]"}, {Pointer: "/where", Value: "{}"}, {Pointer: "/force", Value: "true"}},
+		`{"a":{"b":[{}]}}`:                      {{Pointer: "/a/b/0", Value: "{}"}},
+		`{}`:                                    nil,
+		``:                                      nil,
+	} {
+		p := NewPrompt(Shown{Hints: &h, Principal: &annotary.Principal{}, Arguments: []byte(args)})
+		if diff := cmp.Diff(want, p.Arguments); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", args, diff)
+		}
+	}
 }
 
 // TestPrompt_cut: of a value that is too long the prompt says how much is missing.

@@ -163,7 +163,7 @@ func seen(l *annotary.Label) string {
 // argumentsShown returns the values of the arguments and how many are left out.
 func argumentsShown(s *Shown) (shown []Argument, more int) {
 	clean, hidden := detect.JSON(s.Arguments)
-	for pointer, raw := range strict.Leaves(clean) {
+	for pointer, raw := range strict.Ends(clean) {
 		if len(shown) == maxArguments {
 			more++
 			continue

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
 	"slices"
@@ -439,9 +438,7 @@ func (d *daemon) printAddresses(o *serveOptions) error {
 		}
 		return printJSON(o.streams.Out, out)
 	}
-	if len(names) == 0 {
-		fmt.Fprintln(o.streams.Err, "there is nothing to serve yet: name servers in", d.path)
-	} else if d.gateway.Judges() {
+	if d.gateway.Judges() {
 		fmt.Fprintln(o.streams.Err, "the tools of all servers are found and called at", findURL(base))
 	}
 	for _, name := range names {
@@ -452,7 +449,7 @@ func (d *daemon) printAddresses(o *serveOptions) error {
 	return nil
 }
 
-func serverURL(base, name string) string { return base + "/mcp/s/" + url.PathEscape(name) }
+func serverURL(base, name string) string { return base + "/mcp/s/" + name }
 
 func findURL(base string) string { return base + "/mcp/find" }
 

@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"net"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,11 +39,8 @@ func newStdioCmd(s *Streams) *cobra.Command {
 			"  annotary stdio --find --read-only",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case o.server == "" && !o.find:
+			if (o.server == "") == !o.find {
 				return usageError(cmd, errNoServer)
-			case o.server != "" && o.find:
-				return usageError(cmd, errTwoDoors)
 			}
 			return runStdio(cmd.Context(), o)
 		},
@@ -68,7 +62,7 @@ func runStdio(ctx context.Context, o *stdioOptions) error {
 		o.server = gateway.Find
 	} else if s, ok := cfg.Servers[o.server]; !ok || s.Disabled {
 		return annotary.E(annotary.CodeConfig, "the configuration has no server "+o.server, nil).
-			WithHint(path + " has " + cmp.Or(strings.Join(slices.Sorted(keysOf(cfg.Servers)), ", "), "no servers"))
+			WithHint("its servers are listed by 'annotary serve --config " + path + "'")
 	}
 	if o.reads && !cfg.Judged() {
 		return annotary.E(annotary.CodeConfig, "this configuration judges nothing, so nobody vouches for a read", nil).

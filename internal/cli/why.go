@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,10 +23,7 @@ type whyOptions struct {
 	json    bool
 }
 
-var (
-	errNoTool      = errors.New("name the tool as SERVER/TOOL")
-	errNoArguments = errors.New("the arguments of a call are a JSON object, like '{\"id\": 7}'")
-)
+var errNoTool = errors.New("name the tool as SERVER/TOOL")
 
 func newWhyCmd(s *Streams) *cobra.Command {
 	o := &whyOptions{streams: s}
@@ -48,9 +44,7 @@ func newWhyCmd(s *Streams) *cobra.Command {
 				return usageError(cmd, errNoTool)
 			}
 			if len(args) == 2 {
-				if o.ask.Arguments = json.RawMessage(args[1]); !json.Valid(o.ask.Arguments) {
-					return usageError(cmd, errNoArguments)
-				}
+				o.ask.Arguments = json.RawMessage(args[1])
 			}
 			return runWhy(cmd.Context(), o)
 		},
@@ -122,7 +116,7 @@ func outcomeOf(a *api.WhyAnswer) string {
 		return "goes through"
 	case a.Told == annotary.CodeApproval:
 		return "waits for a person's yes, as " + string(a.Told)
-	case a.Class == "" && slices.ContainsFunc(a.Call.Reasons, func(r api.Reason) bool { return r.Code == a.Told }):
+	case a.Class == "":
 		return "refused as " + string(a.Told) + ", which it is"
 	case a.See.Effect != annotary.Allow.String():
 		return "hidden, so refused as " + string(a.Told)
@@ -131,14 +125,13 @@ func outcomeOf(a *api.WhyAnswer) string {
 	}
 }
 
-// reasonText writes a reason as "code, rule RULE (FILE:LINE): text". The short
-// rules are in no file of their own: their names say all.
+// reasonText writes a reason as "code, rule RULE (FILE:LINE): text".
 func reasonText(r api.Reason) string {
 	text := string(r.Code)
 	if r.Rule != "" {
 		text += ", rule " + r.Rule
 	}
-	if file, _, _ := strings.Cut(r.At, ":"); r.At != "" && !strings.HasPrefix(r.Rule, file+"/") {
+	if r.At != "" {
 		text += " (" + r.At + ")"
 	}
 	return text + ": " + r.Text

@@ -49,7 +49,9 @@ servers:
 	}
 	stances := map[string]catalog.Stance{}
 	for name, s := range c.Servers {
-		stances[name] = stanceOf(s)
+		if stances[name], err = stanceOf(s); err != nil {
+			t.Fatal(err)
+		}
 	}
 	heed(stances, c.Servers, []override.Word{
 		{Server: "firm", Tool: "get_row", Hints: reads}, {Server: "firm", Tool: "drop", Hints: reads},

@@ -149,28 +149,38 @@ func element(raw Raw, index string) Raw {
 
 // Leaves yields every scalar below raw with its JSON Pointer.
 func Leaves(raw Raw) iter.Seq2[string, Raw] {
-	return func(yield func(string, Raw) bool) { leaves("", raw, yield) }
+	return func(yield func(string, Raw) bool) {
+		for at, end := range Ends(raw) {
+			if kind := KindOf(end); kind != Object && kind != Array && !yield(at, end) {
+				return
+			}
+		}
+	}
 }
 
-func leaves(at string, raw Raw, yield func(string, Raw) bool) bool {
-	switch KindOf(raw) {
-	case Object:
-		for name, v := range Members(raw) {
-			if !leaves(at+"/"+EscapePointer(name), v, yield) {
-				return false
-			}
+// Ends yields every value below raw that holds no other, with its JSON Pointer:
+// scalars, and lists and objects that are empty.
+func Ends(raw Raw) iter.Seq2[string, Raw] {
+	return func(yield func(string, Raw) bool) { ends("", raw, yield) }
+}
+
+func ends(at string, raw Raw, yield func(string, Raw) bool) bool {
+	empty := true
+	for name, v := range Members(raw) {
+		if empty = false; !ends(at+"/"+EscapePointer(name), v, yield) {
+			return false
 		}
-	case Array:
-		for i, v := range Elements(raw) {
-			if !leaves(at+"/"+strconv.Itoa(i), v, yield) {
-				return false
-			}
-		}
-	case Absent:
-	default:
-		return yield(at, raw)
 	}
-	return true
+	for i, v := range Elements(raw) {
+		if empty = false; !ends(at+"/"+strconv.Itoa(i), v, yield) {
+			return false
+		}
+	}
+	kind := KindOf(raw)
+	if !empty || kind == Absent || (at == "" && (kind == Object || kind == Array)) {
+		return true
+	}
+	return yield(at, raw)
 }
 
 // EscapePointer writes a name as a part of a JSON Pointer.
