@@ -8,6 +8,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -135,14 +136,17 @@ func (r *route) check(req *http.Request) error {
 	return nil
 }
 
-// readBody reads a request's JSON into v.
+// readBody reads a request's JSON into v. A member that v does not have is
+// refused: with "tool" misspelt, a kill would stop the whole server.
 func readBody(w http.ResponseWriter, r *http.Request, v any) error {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err == nil {
 		err = strict.Check(raw, strict.Limits{Bytes: maxBody, Depth: 64})
 	}
 	if err == nil {
-		err = json.Unmarshal(raw, v)
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.DisallowUnknownFields()
+		err = d.Decode(v)
 	}
 	if err != nil {
 		return annotary.E(annotary.CodeInvalid, "the request cannot be read: "+err.Error(), err)

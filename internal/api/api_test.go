@@ -107,6 +107,7 @@ func TestHandler(t *testing.T) {
 		{"POST", "/v1/kill", `{"server":"notes"}`, 400, "Failure", "note"},
 		{"POST", "/v1/kill", `{"server":"notes","all":true,"note":"no more"}`, 400, "Failure", "names"},
 		{"POST", "/v1/kill", `{"note":"no more"}`, 400, "Failure", "names"},
+		{"POST", "/v1/kill", `{"server":"notes","tol":"delete_*","note":"no more"}`, 400, "Failure", "tol"},
 		{"GET", "/v1/kill", "", 200, "Kills", `"tool":"delete_*"`},
 		{"POST", "/v1/why", `{"server":"notes","tool":"delete_note"}`, 200, "WhyAnswer", `"told":"killed"`},
 		{"POST", "/v1/kill/lift", `{"server":"notes","tool":"delete_*"}`, 200, "", "{}"},
