@@ -33,7 +33,7 @@ page: {listen: "127.0.0.1:0"}
 servers:
   browser:
     command: %s
-    args: [%s, --headless, --isolated, --no-sandbox, --executable-path, %s, --output-dir, %s]
+    args: [%s, --headless, --isolated, --no-sandbox, --executable-path, %s, --output-dir, %s, --timeout-action, "60000", --timeout-navigation, "120000"]
     env: {HOME: %[4]s}
 `, testenv.Node(t), testenv.NPM(t, "@playwright", "mcp", "cli.js"), testenv.Program(t, "chromium"), out))
 	annotary(t, "accept", "browser/*", "--yes", "--config", g.config)
