@@ -311,7 +311,8 @@ func TestSecretsStayInside(t *testing.T) {
 	h := home(t, map[string]string{".claude.json": `{"mcpServers": {
 	  "a": {"command": "a", "args": ["--api-key", "` + secret + `", "--token=` + secret + `", "-e", "GITHUB_TOKEN=` + secret + `",
 	        "postgres://me:` + secret + `@db/app", "Authorization: Bearer ` + secret + `"], "env": {"K": "` + secret + `"}},
-	  "b": {"url": "https://me:` + secret + `@x.example/mcp?key=` + secret + `&a=1#x", "headers": {"Authorization": "Bearer ` + secret + `"}}}}`})
+	  "b": {"url": "https://me:` + secret + `@x.example/mcp?key=` + secret + `&a=1#x", "headers": {"Authorization": "Bearer ` + secret + `"}},
+	  "c": {"url": "https://` + secret + `@x.example/mcp"}}}`})
 	for _, s := range Find(Place{Home: h}).Servers {
 		asJSON, err := json.Marshal(struct {
 			Env, Headers Vars

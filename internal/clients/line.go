@@ -121,8 +121,8 @@ func hideArg(arg string) string {
 // reference reports whether the text only names a variable.
 func reference(s string) bool { return strings.HasPrefix(s, "${") && strings.HasSuffix(s, "}") }
 
-// hideURL leaves out the password and the values of the query, which is where
-// addresses carry keys.
+// hideURL leaves out the password, a user without one, and the values of the
+// query, which is where addresses carry keys.
 func hideURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -144,17 +144,17 @@ func hideURL(raw string) string {
 	before, _, _ = strings.Cut(before, "?")
 	if scheme, rest, ok := strings.Cut(before, "://"); ok && u.User != nil {
 		if at := strings.LastIndex(rest, "@"); at >= 0 {
-			before = scheme + "://" + u.User.Username() + hiddenPassword(u.User) + rest[at:]
+			before = scheme + "://" + hideUser(u.User) + rest[at:]
 		}
 	}
 	return before + tail
 }
 
-func hiddenPassword(user *url.Userinfo) string {
+func hideUser(user *url.Userinfo) string {
 	if _, ok := user.Password(); ok {
-		return ":" + hidden
+		return user.Username() + ":" + hidden
 	}
-	return ""
+	return hidden // a token, most of the time
 }
 
 // Typed returns the words that reach the server from a shell: its address, or
@@ -185,6 +185,8 @@ func secretsInURL(raw string) []string {
 	var values []string
 	if password, ok := u.User.Password(); ok {
 		values = append(values, password)
+	} else if u.User != nil {
+		values = append(values, u.User.Username())
 	}
 	for part := range strings.SplitSeq(u.RawQuery, "&") {
 		if _, value, _ := strings.Cut(part, "="); !reference(value) {

@@ -252,6 +252,9 @@ func (m *matter) hear(ctx context.Context, id string, form bool, response []byte
 	case action == "accept":
 		said.Yes = true
 		said.Scope.Kind = approval.ScopeKind(textAt(response, "content", "scope"))
+		if said.Scope.Kind == approval.Until || said.Scope.Kind == approval.Unchanged {
+			return false, annotary.E(annotary.CodeScopeTooWide, "the form does not offer this scope", nil)
+		}
 	case action == "decline" && form:
 	default:
 		return true, nil

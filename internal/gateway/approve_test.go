@@ -576,6 +576,9 @@ func TestApprove_state(t *testing.T) {
 		"a wider scope": {func(w *world, s string) []byte {
 			return w.retry(ann, add, s, `{"action":"accept","content":{"scope":"always"}}`)
 		}, annotary.CodeScopeTooWide},
+		"a scope that was not offered": {func(w *world, s string) []byte {
+			return w.retry(ann, add, s, `{"action":"accept","content":{"scope":"unchanged"}}`)
+		}, annotary.CodeScopeTooWide},
 		"kill: denied": {func(w *world, s string) []byte {
 			w.restart(careful(w.t, `@id("stop") forbid(principal, action == Action::"call", resource) when { context.truncated == false };`))
 			return w.retry(ann, add, s, accept)
