@@ -71,6 +71,13 @@ type proposal struct {
 	hints  map[annotary.HintName]bool
 }
 
+// A hearing is what was heard of the servers that were asked.
+type hearing struct {
+	Proposals    []proposal `json:"proposals"`
+	Contradicted []string   `json:"contradicted"`
+	Silent       []string   `json:"silent"` // servers that did not say what tools they have, and why
+}
+
 func runAccept(ctx context.Context, o *acceptOptions) error {
 	path, c, err := loadConfig(o.config)
 	if err != nil {
@@ -87,11 +94,12 @@ func runAccept(ctx context.Context, o *acceptOptions) error {
 			return err
 		}
 	}
-	found, skipped, err := o.collect(ctx, c, path)
+	heard, err := o.collect(ctx, c, path)
 	if err != nil {
 		return err
 	}
-	if err := o.show(found, skipped); err != nil || o.dryRun || len(found) == 0 {
+	found := heard.Proposals
+	if err := o.show(heard); err != nil || o.dryRun || len(found) == 0 {
 		return err
 	}
 	if ok, err := o.confirm(len(found), home); err != nil {
@@ -180,42 +188,46 @@ func mergedHints(old, new map[string]bool) map[string]bool {
 	return all
 }
 
-// collect asks the servers that are meant and gathers what they propose.
-func (o *acceptOptions) collect(ctx context.Context, c *config.Config, path string) (found []proposal, skipped []string, err error) {
+// collect asks the servers that are meant and gathers what they propose. One
+// that cannot be asked does not keep the others waiting, unless it is the one
+// that was named.
+func (o *acceptOptions) collect(ctx context.Context, c *config.Config, path string) (hearing, error) {
+	h := hearing{Proposals: []proposal{}, Contradicted: []string{}, Silent: []string{}}
 	server, glob, _ := strings.Cut(o.what, "/")
 	if _, ok := c.Servers[server]; server != "" && !ok {
-		return nil, nil, annotary.E(annotary.CodeUsage, fmt.Sprintf("there is no server %q in %s", server, path), nil).
+		return h, annotary.E(annotary.CodeUsage, fmt.Sprintf("there is no server %q in %s", server, path), nil).
 			WithHint("write SERVER or SERVER/GLOB, as in the configuration")
 	}
 	for _, name := range slices.Sorted(keysOf(c.Servers)) {
-		if s := c.Servers[name]; !s.Disabled && (server == "" || server == name) {
-			tools, err := o.ask(ctx, name, s, path)
-			if err != nil {
-				return nil, nil, err
-			}
-			for _, t := range tools {
-				if glob == "" || catalog.Match(glob, t.Name) {
-					found, skipped = o.add(t, found, skipped)
-				}
+		s := c.Servers[name]
+		if s.Disabled || server != "" && server != name {
+			continue
+		}
+		tools, err := o.ask(ctx, name, s)
+		if err != nil && (server != "" || ctx.Err() != nil) {
+			return h, err
+		}
+		if err != nil {
+			h.Silent = append(h.Silent, err.Error())
+		}
+		for _, t := range tools {
+			if glob == "" || catalog.Match(glob, t.Name) {
+				o.add(t, &h)
 			}
 		}
 	}
-	return found, skipped, nil
+	return h, nil
 }
 
 // ask lists one server's tools with what the configuration says of them.
-func (o *acceptOptions) ask(ctx context.Context, name string, s config.Server, path string) ([]*catalog.Tool, error) {
+func (o *acceptOptions) ask(ctx context.Context, name string, s config.Server) ([]*catalog.Tool, error) {
 	done := progress(o.streams.Err, "asking "+name+" …")
 	listing, err := upstream.List(ctx, targetOf(name, s), upstream.Options{})
 	done()
 	if err != nil {
 		return nil, err
 	}
-	stance, err := stanceOf(s)
-	if err != nil {
-		return nil, err
-	}
-	stances := map[string]catalog.Stance{name: stance}
+	stances := map[string]catalog.Stance{name: stanceOf(s)}
 	heed(stances, map[string]config.Server{name: s}, o.said)
 	known, err := catalog.New(name, listing.Tools, stances[name], time.Now())
 	if err != nil {
@@ -224,15 +236,14 @@ func (o *acceptOptions) ask(ctx context.Context, name string, s config.Server, p
 	return known.Tools, nil
 }
 
-func (o *acceptOptions) add(t *catalog.Tool, found []proposal, skipped []string) ([]proposal, []string) {
+func (o *acceptOptions) add(t *catalog.Tool, h *hearing) {
 	p, contradicted := propose(t)
 	switch {
 	case contradicted != "":
-		skipped = append(skipped, t.Server+"/"+t.Name+": "+contradicted)
+		h.Contradicted = append(h.Contradicted, t.Server+"/"+t.Name+": "+contradicted)
 	case len(p.hints) > 0 && (o.class == "" || p.Class == o.class):
-		found = append(found, p)
+		h.Proposals = append(h.Proposals, p)
 	}
-	return found, skipped
 }
 
 // propose gathers the safe values that were said of a tool.
@@ -258,25 +269,39 @@ func propose(t *catalog.Tool) (p proposal, contradicted string) {
 	return p, contradicted
 }
 
-func (o *acceptOptions) show(found []proposal, skipped []string) error {
+// show prints each tool with what it would count as, then who says so and why.
+func (o *acceptOptions) show(h hearing) error {
 	if o.json {
-		return printJSON(o.streams.Out, map[string]any{"proposals": found, "contradicted": skipped})
+		return printJSON(o.streams.Out, h)
 	}
-	if len(found) == 0 {
-		fmt.Fprintln(o.streams.Out, "nothing is waiting for your word")
-	} else {
-		var rows [][]string
-		for _, p := range found {
-			rows = append(rows, []string{p.Server + "/" + p.Tool, p.Class, p.Why})
-		}
-		if err := writeTable(o.streams.Out, []string{"TOOL", "WOULD BE", "WHY"}, rows); err != nil {
-			return err
-		}
+	for _, s := range h.Silent {
+		fmt.Fprintln(o.streams.Err, "warning: "+lint.Printable(s))
 	}
-	for _, s := range skipped {
-		fmt.Fprint(o.streams.Out, folded(lint.Printable("not proposed: "+s)))
+	var text page
+	if len(h.Proposals) == 0 {
+		text.printf("nothing is waiting for your word\n")
 	}
-	return nil
+	for _, p := range h.Proposals {
+		text.wrapped("", p.Server+"/"+p.Tool+": "+p.wouldBe())
+		text.wrapped("    ", strings.Join(p.By, ", ")+": "+p.Why)
+	}
+	for _, s := range h.Contradicted {
+		text.wrapped("", "not proposed: "+s)
+	}
+	_, err := text.out.WriteTo(o.streams.Out)
+	return err
+}
+
+// wouldBe is the class and what it does not imply: read, not openWorld.
+func (p *proposal) wouldBe() string {
+	more := maps.Clone(p.Hints)
+	delete(more, annotary.ReadOnly.String())
+	delete(more, annotary.Destructive.String())
+	if p.Class == annotary.Read.String() {
+		delete(more, annotary.Idempotent.String())
+		delete(more, annotary.Reversible.String())
+	}
+	return strings.TrimSuffix(p.Class+", "+hintsText(more), ", ")
 }
 
 // confirm asks a person. Without a terminal only --yes is a yes.

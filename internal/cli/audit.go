@@ -29,6 +29,8 @@ type auditOptions struct {
 	json    bool
 }
 
+var errNoEntries = errors.New("-n is how many of the latest entries are wanted, one or more")
+
 func newAuditCmd(s *Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "audit",
@@ -36,7 +38,8 @@ func newAuditCmd(s *Streams) *cobra.Command {
 		Short:   "Read what the running gateway recorded",
 		Long: "Audit reads the log of the running gateway: who called what, what was held to be\n" +
 			"true of it, what was decided and why, and how it ended. Arguments are in it as\n" +
-			"digests only. It is sealed every second, so that rewriting it shows.",
+			"digests, unless the configuration says otherwise. It is sealed every second, so\n" +
+			"that rewriting it shows.",
 		Example: "  annotary audit tail\n" +
 			"  annotary audit query --effect deny --since 1h",
 		Args: usageArgs(cobra.NoArgs),
@@ -54,8 +57,8 @@ func auditFlags(cmd *cobra.Command, o *auditOptions) {
 	f.StringVar(&o.filter.Tool, "tool", "", "only calls of this tool; * stands for anything")
 	f.StringVar(&o.filter.Who, "who", "", "only calls of this subject")
 	f.StringVar(&o.filter.Effect, "effect", "", "only calls decided so: allow, ask or deny")
-	f.StringVar(&o.filter.Class, "class", "", "only tools of this class: read, write or\ndestructive")
-	f.StringVar(&o.since, "since", "", "only entries since then: 30m, 24h, 2026-11-15 or\n2026-11-15T08:00:00Z")
+	f.StringVar(&o.filter.Class, "class", "", "only tools of this class: read, write or destructive")
+	f.StringVar(&o.since, "since", "", "only entries since then: 30m, 24h, 2026-11-15 or 2026-11-15T08:00:00Z")
 	f.BoolVar(&o.json, "json", false, "print as JSON")
 }
 
@@ -68,7 +71,12 @@ func newAuditTailCmd(s *Streams) *cobra.Command {
 		Example: "  annotary audit tail -n 5\n" +
 			"  annotary audit tail -f --json",
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runAuditLines(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.filter.Last < 1 {
+				return usageError(cmd, errNoEntries)
+			}
+			return runAuditLines(cmd.Context(), o)
+		},
 	}
 	auditFlags(cmd, o)
 	cmd.Flags().IntVarP(&o.filter.Last, "last", "n", 20, "how many of the latest entries")
@@ -93,7 +101,9 @@ func newAuditQueryCmd(s *Streams) *cobra.Command {
 
 // runAuditLines prints entries; as JSON exactly as they stand in the log.
 func runAuditLines(ctx context.Context, o *auditOptions) error {
+	matched := false
 	err := o.read(ctx, func(line []byte) error {
+		matched = true
 		if o.json {
 			_, err := fmt.Fprintf(o.streams.Out, "%s\n", line)
 			return err
@@ -107,6 +117,9 @@ func runAuditLines(ctx context.Context, o *auditOptions) error {
 	})
 	if o.filter.Follow && ctx.Err() != nil {
 		return nil // it goes on until it is interrupted
+	}
+	if err == nil && !matched {
+		_, err = fmt.Fprintln(o.streams.Err, "no entry matches")
 	}
 	return err
 }

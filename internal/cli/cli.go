@@ -77,9 +77,9 @@ func newRootCmd(s *Streams) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
-		SuggestionsMinimumDistance: 2,
-		Args:                       knownCommand,
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return checkTogether(cmd) },
+		Args:              knownCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
@@ -129,25 +129,40 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	e := annotary.E(annotary.CodeUsage, fmt.Sprintf("unknown command %q", args[0]), nil)
+	cmd.SuggestionsMinimumDistance = 2
 	if guess := cmd.SuggestionsFor(args[0]); len(guess) > 0 {
-		return e.WithHint("did you mean 'annotary " + guess[0] + "'?")
+		return e.WithHint("did you mean '" + cmd.CommandPath() + " " + guess[0] + "'?")
 	}
-	return e.WithHint("see 'annotary --help'")
+	return e.WithHint("see '" + cmd.CommandPath() + " --help'")
 }
 
-// usageArgs makes the complaints of an argument check usage errors: too many or
-// too few are told what the command takes.
+// usageArgs refuses arguments that a check does not like, and says what the
+// command takes.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		err := check(cmd, args)
-		if err == nil {
+		if check(cmd, args) == nil {
 			return nil
 		}
-		if _, takes, _ := strings.Cut(cmd.Use, " "); takes != "" || !cmd.HasSubCommands() {
-			err = fmt.Errorf("'%s' takes %s", cmd.CommandPath(), cmp.Or(takes, "no arguments"))
+		if cmd.HasSubCommands() {
+			return knownCommand(cmd, args)
 		}
-		return usageError(cmd, err)
+		_, takes, _ := strings.Cut(cmd.Use, " ")
+		return usageError(cmd, fmt.Errorf("'%s' takes %s", cmd.CommandPath(), cmp.Or(takes, "no arguments")))
 	}
+}
+
+// checkTogether refuses flags that exclude each other.
+func checkTogether(cmd *cobra.Command) error {
+	err := cmd.ValidateFlagGroups()
+	if err == nil {
+		return nil
+	}
+	text := err.Error() // ends in "; [a b] were all set"
+	if i := strings.LastIndexByte(text, '['); i >= 0 {
+		flags, _, _ := strings.Cut(text[i+1:], "]")
+		err = errors.New("--" + strings.Join(strings.Fields(flags), " and --") + " exclude each other")
+	}
+	return usageError(cmd, err)
 }
 
 // usageError turns a complaint of the flag parser into one of ours.

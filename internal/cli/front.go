@@ -127,18 +127,12 @@ func (d *daemon) console(ctx context.Context, c *config.Config, at net.Addr) (*c
 		return nil, annotary.E(annotary.CodeConfig, "other machines can reach the approval page at "+at.String()+", and nobody can sign in there", nil).
 			WithHint("name an identity provider under page.login, or listen on 127.0.0.1")
 	}
-	if secret := c.Webhook.Secret.Value(); secret != "" {
-		raw, err := console.ParseSecret(secret)
-		if err != nil {
-			return nil, annotary.E(annotary.CodeConfig, "webhook.secret cannot be used: "+err.Error(), nil).
-				WithHint("make one with: echo whsec_$(openssl rand -base64 32)")
-		}
-		o.Hook = &console.Hook{URL: c.Webhook.URL.Value(), Secret: raw}
-	}
-	page, err := console.New(o)
+	key, err := c.Webhook.Key()
 	if err != nil {
-		return nil, annotary.E(annotary.CodeConfig, "page.url cannot be used: "+err.Error(), err).
-			WithHint("write it like https://approvals.example.com")
+		return nil, err
 	}
-	return page, nil
+	if key != nil {
+		o.Hook = &console.Hook{URL: c.Webhook.URL.Value(), Secret: key}
+	}
+	return console.New(o)
 }

@@ -16,7 +16,10 @@ import (
 	"github.com/annotary/annotary/internal/config"
 )
 
-var errNoServer = errors.New("name the server with --server, or say --find")
+var (
+	errNoServer = errors.New("name the server with --server, or say --find")
+	errTwoDoors = errors.New("say --server or --find, not both: --find is in front of all servers")
+)
 
 // home is the data folder: this user's one gateway lives in it. Only the user
 // may enter, so whoever reaches the socket is the user.

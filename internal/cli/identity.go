@@ -3,7 +3,6 @@ package cli
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -95,7 +94,7 @@ func mayListen(c *config.Config, at net.Addr) error {
 func callers(c *config.Config, at net.Addr) string {
 	var who []string
 	if n := len(c.Identity.Issuers); n > 0 {
-		who = append(who, fmt.Sprintf("whoever has a token of %d issuer(s)", n))
+		who = append(who, "whoever has a token of "+count(n, "issuer"))
 	}
 	keys := 0
 	for name, k := range c.Identity.Keys {
@@ -104,7 +103,7 @@ func callers(c *config.Config, at net.Addr) string {
 		}
 	}
 	if keys > 0 {
-		who = append(who, fmt.Sprintf("holders of %d API key(s)", keys))
+		who = append(who, "holders of "+count(keys, "API key"))
 	}
 	if c.Identity.Certificates != nil {
 		who = append(who, "holders of a client certificate")

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/annotary/annotary"
-	"github.com/annotary/annotary/derive"
 	"github.com/annotary/annotary/internal/catalog"
 	"github.com/annotary/annotary/internal/config"
 	"github.com/annotary/annotary/internal/gateway"
@@ -153,11 +152,7 @@ func buildJudge(c *config.Config, path string, l *ledger) (*gateway.Judge, error
 		j.Observe = c.Observe.Until.End()
 	}
 	for name, s := range c.Servers {
-		stance, err := stanceOf(s)
-		if err != nil {
-			return nil, annotary.E(annotary.CodeConfig, fmt.Sprintf("server %s: %v", name, err), err).
-				WithHint("docs/narrowing.md shows how a rule is written")
-		}
+		stance := stanceOf(s)
 		stance.Scopes = scopeRules(c, name, path)
 		j.Stances[name], j.Methods[name] = stance, s.Methods
 	}
@@ -220,7 +215,7 @@ func originOf(s config.Server) string {
 }
 
 // stanceOf is what the configuration says of a server's tools.
-func stanceOf(s config.Server) (catalog.Stance, error) {
+func stanceOf(s config.Server) catalog.Stance {
 	stance := catalog.Stance{Believe: s.Believed(), Identity: originOf(s), Unvalidated: s.Validate == config.Off, Unordered: s.Lanes == config.Off}
 	for pattern, o := range s.Overrides {
 		stance.Overrides = append(stance.Overrides, catalog.Override{
@@ -228,11 +223,7 @@ func stanceOf(s config.Server) (catalog.Stance, error) {
 		})
 	}
 	for pattern, n := range s.Narrow {
-		rule := derive.Rule{Kind: derive.Kind(n.Kind), At: n.At, Dialect: n.Dialect}
-		if err := rule.Check(); err != nil {
-			return stance, err
-		}
-		stance.Narrow = append(stance.Narrow, catalog.Narrow{Tools: pattern, Rule: rule, At: n.Position()})
+		stance.Narrow = append(stance.Narrow, catalog.Narrow{Tools: pattern, Rule: n.Rule(), At: n.Position()})
 	}
-	return stance, nil
+	return stance
 }

@@ -59,6 +59,9 @@ func newKeysNewCmd(s *Streams) *cobra.Command {
 				if err := o.key.Until.UnmarshalText([]byte(o.until)); err != nil {
 					return usageError(cmd, err)
 				}
+				if !time.Now().Before(o.key.Until.End()) {
+					return usageError(cmd, fmt.Errorf("the key would never hold: %s is over", o.until))
+				}
 			}
 			return runKeysNew(cmd.Context(), o)
 		},

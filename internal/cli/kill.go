@@ -26,7 +26,7 @@ type killOptions struct {
 var (
 	errManyTargets = errors.New("name one of SERVER, SERVER/TOOL, --user and --all")
 	errNoNote      = errors.New("say why with --note: it is what callers hear")
-	errNoTarget    = errors.New("name what to lift: SERVER, SERVER/TOOL, --user or --all")
+	errNoTarget    = errors.New("name what is meant: SERVER, SERVER/TOOL, --user or --all")
 )
 
 func newKillCmd(s *Streams) *cobra.Command {

@@ -130,9 +130,14 @@ func saidText(w *api.Override) string {
 	if w.Believe != nil {
 		return map[bool]string{true: "believed", false: "not believed"}[*w.Believe]
 	}
+	return hintsText(w.Hints)
+}
+
+// hintsText writes hints on a line: not openWorld, readOnly.
+func hintsText(hints map[string]bool) string {
 	var said []string
-	for _, name := range slices.Sorted(maps.Keys(w.Hints)) {
-		said = append(said, map[bool]string{true: "", false: "not "}[w.Hints[name]]+name)
+	for _, name := range slices.Sorted(maps.Keys(hints)) {
+		said = append(said, map[bool]string{true: "", false: "not "}[hints[name]]+name)
 	}
 	return strings.Join(said, ", ")
 }

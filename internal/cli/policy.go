@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -76,6 +77,8 @@ func runPolicyShow(o *policyOptions) error {
 	return err
 }
 
+var errTwoSets = errors.New("give files, or a configuration that names its own, not both")
+
 func newPolicyCheckCmd(s *Streams) *cobra.Command {
 	o := &policyOptions{streams: s}
 	cmd := &cobra.Command{
@@ -85,8 +88,10 @@ func newPolicyCheckCmd(s *Streams) *cobra.Command {
 			"preset, and says what is wrong with them, with file and line.",
 		Example: "  annotary policy check team.cedar\n" +
 			"  annotary policy check --config annotary.yaml",
-		RunE: func(_ *cobra.Command, args []string) error {
-			o.files = args
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.files = args; len(args) > 0 && o.config != "" {
+				return usageError(cmd, errTwoSets)
+			}
 			return runPolicyCheck(o)
 		},
 	}
@@ -100,7 +105,11 @@ func runPolicyCheck(o *policyOptions) error {
 		return err
 	}
 	if o.json {
-		return printJSON(o.streams.Out, map[string]any{"digest": set.Digest().String(), "warnings": set.Warnings()})
+		warnings := []map[string]string{}
+		for _, w := range set.Warnings() {
+			warnings = append(warnings, map[string]string{"at": w.At.String(), "text": w.Text})
+		}
+		return printJSON(o.streams.Out, map[string]any{"digest": set.Digest().String(), "warnings": warnings})
 	}
 	for _, w := range set.Warnings() {
 		fmt.Fprintf(o.streams.Out, "%s: warning: %s\n", w.At, w.Text)
@@ -159,7 +168,11 @@ func runPolicyTest(o *policyOptions, scenarios []string) error {
 
 func (o *policyOptions) reportTest(ran int, failed []policy.Mismatch) error {
 	if o.json {
-		return printJSON(o.streams.Out, map[string]any{"ran": ran, "failed": failed})
+		otherwise := []map[string]string{}
+		for _, m := range failed {
+			otherwise = append(otherwise, map[string]string{"at": m.At.String(), "line": m.Line, "want": m.Want, "got": m.Got})
+		}
+		return printJSON(o.streams.Out, map[string]any{"ran": ran, "failed": otherwise})
 	}
 	for _, m := range failed {
 		fmt.Fprintln(o.streams.Out, m)

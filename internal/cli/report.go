@@ -71,8 +71,11 @@ func (o *reportOptions) print(r *audit.Summary) error {
 			classes = append(classes, fmt.Sprintf("%d %s", n, c))
 		}
 	}
-	fmt.Fprintf(o.streams.Out, "%s by %s from %s to %s: %s\n", count(r.Calls, "call"), count(r.Users, "user"),
-		r.First.Format(time.DateOnly), r.Last.Format(time.DateOnly), strings.Join(classes, ", "))
+	when, last := "on "+r.First.Format(time.DateOnly), r.Last.Format(time.DateOnly)
+	if !strings.HasSuffix(when, last) {
+		when = "from " + r.First.Format(time.DateOnly) + " to " + last
+	}
+	fmt.Fprintf(o.streams.Out, "%s by %s %s\n%s\n", count(r.Calls, "call"), count(r.Users, "user"), when, strings.Join(classes, ", "))
 	if err := o.blocks("observed: would have blocked", "WOULD", &r.WouldBlock); err != nil {
 		return err
 	}
@@ -84,8 +87,12 @@ func (o *reportOptions) blocks(what, column string, b *audit.Blocks) error {
 		_, err := fmt.Fprintf(o.streams.Out, "\n%s nothing\n", what)
 		return err
 	}
-	fmt.Fprintf(o.streams.Out, "\n%s %s by %s, %s; %s to people for %d of them\n", what,
-		count(b.Calls, "call"), count(b.Users, "user"), count(len(b.Rules), "rule"), count(b.Prompts, "prompt"), b.Asked)
+	prompts := ""
+	if b.Asked > 0 {
+		prompts = fmt.Sprintf("; %s to people for %d of them", count(b.Prompts, "prompt"), b.Asked)
+	}
+	fmt.Fprintf(o.streams.Out, "\n%s %s by %s, %s%s\n", what,
+		count(b.Calls, "call"), count(b.Users, "user"), count(len(b.Rules), "rule"), prompts)
 	var rules, tools [][]string
 	for _, r := range b.Rules {
 		rules = append(rules, []string{r.Rule, r.Effect, strconv.Itoa(r.Calls), strconv.Itoa(r.Users)})

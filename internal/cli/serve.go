@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"slices"
@@ -438,7 +439,9 @@ func (d *daemon) printAddresses(o *serveOptions) error {
 		}
 		return printJSON(o.streams.Out, out)
 	}
-	if d.gateway.Judges() {
+	if len(names) == 0 {
+		fmt.Fprintln(o.streams.Err, "there is nothing to serve yet: name servers in", d.path)
+	} else if d.gateway.Judges() {
 		fmt.Fprintln(o.streams.Err, "the tools of all servers are found and called at", findURL(base))
 	}
 	for _, name := range names {
@@ -449,7 +452,7 @@ func (d *daemon) printAddresses(o *serveOptions) error {
 	return nil
 }
 
-func serverURL(base, name string) string { return base + "/mcp/s/" + name }
+func serverURL(base, name string) string { return base + "/mcp/s/" + url.PathEscape(name) }
 
 func findURL(base string) string { return base + "/mcp/find" }
 

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,8 +42,11 @@ func newStdioCmd(s *Streams) *cobra.Command {
 			"  annotary stdio --find --read-only",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if (o.server == "") == !o.find {
+			switch {
+			case o.server == "" && !o.find:
 				return usageError(cmd, errNoServer)
+			case o.server != "" && o.find:
+				return usageError(cmd, errTwoDoors)
 			}
 			return runStdio(cmd.Context(), o)
 		},
@@ -62,7 +68,7 @@ func runStdio(ctx context.Context, o *stdioOptions) error {
 		o.server = gateway.Find
 	} else if s, ok := cfg.Servers[o.server]; !ok || s.Disabled {
 		return annotary.E(annotary.CodeConfig, "the configuration has no server "+o.server, nil).
-			WithHint("its servers are listed by 'annotary serve --config " + path + "'")
+			WithHint(path + " has " + cmp.Or(strings.Join(slices.Sorted(keysOf(cfg.Servers)), ", "), "no servers"))
 	}
 	if o.reads && !cfg.Judged() {
 		return annotary.E(annotary.CodeConfig, "this configuration judges nothing, so nobody vouches for a read", nil).

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,10 @@ type whyOptions struct {
 	json    bool
 }
 
-var errNoTool = errors.New("name the tool as SERVER/TOOL")
+var (
+	errNoTool      = errors.New("name the tool as SERVER/TOOL")
+	errNoArguments = errors.New("the arguments of a call are a JSON object, like '{\"id\": 7}'")
+)
 
 func newWhyCmd(s *Streams) *cobra.Command {
 	o := &whyOptions{streams: s}
@@ -44,7 +48,9 @@ func newWhyCmd(s *Streams) *cobra.Command {
 				return usageError(cmd, errNoTool)
 			}
 			if len(args) == 2 {
-				o.ask.Arguments = json.RawMessage(args[1])
+				if o.ask.Arguments = json.RawMessage(args[1]); !json.Valid(o.ask.Arguments) {
+					return usageError(cmd, errNoArguments)
+				}
 			}
 			return runWhy(cmd.Context(), o)
 		},
@@ -116,7 +122,7 @@ func outcomeOf(a *api.WhyAnswer) string {
 		return "goes through"
 	case a.Told == annotary.CodeApproval:
 		return "waits for a person's yes, as " + string(a.Told)
-	case a.Class == "":
+	case a.Class == "" && slices.ContainsFunc(a.Call.Reasons, func(r api.Reason) bool { return r.Code == a.Told }):
 		return "refused as " + string(a.Told) + ", which it is"
 	case a.See.Effect != annotary.Allow.String():
 		return "hidden, so refused as " + string(a.Told)
@@ -125,13 +131,14 @@ func outcomeOf(a *api.WhyAnswer) string {
 	}
 }
 
-// reasonText writes a reason as "code, rule RULE (FILE:LINE): text".
+// reasonText writes a reason as "code, rule RULE (FILE:LINE): text". The short
+// rules are in no file of their own: their names say all.
 func reasonText(r api.Reason) string {
 	text := string(r.Code)
 	if r.Rule != "" {
 		text += ", rule " + r.Rule
 	}
-	if r.At != "" {
+	if file, _, _ := strings.Cut(r.At, ":"); r.At != "" && !strings.HasPrefix(r.Rule, file+"/") {
 		text += " (" + r.At + ")"
 	}
 	return text + ": " + r.Text

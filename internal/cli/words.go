@@ -181,11 +181,7 @@ func mayBeSaid(c *config.Config, w *override.Word, now time.Time) error {
 		}
 		return nil
 	}
-	stance, err := stanceOf(s)
-	if err != nil {
-		return err
-	}
-	said := overrideOf(w)
+	stance, said := stanceOf(s), overrideOf(w)
 	if o := stance.Overruled(&said, now); o != nil {
 		return overruled(w.Server+"/"+w.Tool, o.At.String())
 	}

@@ -18,18 +18,25 @@ import (
 
 // check finds what is wrong with values that are each well formed.
 func (d *decoder) check(c *Config, root *yaml.Node) {
-	if _, port, err := net.SplitHostPort(c.Listen); err != nil || !isPort(port) {
-		d.at(root, []string{"listen"}, "write an address and a port, like 127.0.0.1:7337", "listen is not an address: %q", c.Listen)
-	}
+	d.checkListen(root, "listen", c.Listen)
 	d.checkState(&c.State, root)
 	d.checkAudit(&c.Audit, root)
 	d.checkApprovals(&c.Approvals, root)
+	d.checkPage(c, root)
+	d.checkWebhook(&c.Webhook, root)
 	for name, s := range c.Servers {
 		d.checkServer(name, s, root)
 	}
 	d.checkIdentity(c, root)
 	d.checkScopeRules(c, root)
 	d.checkModes(c, root)
+}
+
+// checkListen wants an address that can be listened on.
+func (d *decoder) checkListen(root *yaml.Node, key, address string) {
+	if _, port, err := net.SplitHostPort(address); err != nil || !isPort(port) {
+		d.at(root, strings.Split(key, "."), "write an address and a port, like 127.0.0.1:7337", "%s is not an address: %q", key, address)
+	}
 }
 
 func (d *decoder) checkServer(name string, s Server, root *yaml.Node) {
@@ -59,6 +66,25 @@ func (d *decoder) checkServer(name string, s Server, root *yaml.Node) {
 	for k, v := range s.Headers {
 		if !rpc.IsHeaderName(k) || strings.ContainsFunc(v.Value(), isHeaderBreak) {
 			d.at(root, path("headers", k), "", "servers.%s.headers.%s cannot be an HTTP header", name, k)
+		}
+	}
+	d.checkWords(&s, root, path)
+}
+
+// checkWords finds what can be no word on a tool, whatever tools there are.
+func (d *decoder) checkWords(s *Server, root *yaml.Node, path func(...string) []string) {
+	for tools, o := range s.Overrides {
+		var claims []annotary.Claim
+		for n, v := range o.Hints() {
+			claims = append(claims, annotary.Claim{Hint: n, Value: annotary.ValueOf(v), By: annotary.FromOperator})
+		}
+		if _, err := annotary.Resolve(annotary.Known{Claims: claims}); err != nil {
+			d.at(root, path("overrides", tools), "remove one of them", "%v", err)
+		}
+	}
+	for tools, n := range s.Narrow {
+		if err := n.Rule().Check(); err != nil {
+			d.at(root, path("narrow", tools), "docs/narrowing.md shows how a rule is written", "%v", err)
 		}
 	}
 }

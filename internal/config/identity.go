@@ -188,9 +188,8 @@ func (d *decoder) checkOperator(c *Config, root *yaml.Node) {
 		}
 		return
 	}
-	if _, port, err := net.SplitHostPort(c.Operator.Listen); err != nil || !isPort(port) {
-		d.at(root, path, "write an address and a port, like 127.0.0.1:7338", "operator.listen is not an address: %q", c.Operator.Listen)
-	} else if port != "0" && c.Operator.Listen == c.Listen {
+	d.checkListen(root, "operator.listen", c.Operator.Listen)
+	if _, port, _ := net.SplitHostPort(c.Operator.Listen); port != "0" && c.Operator.Listen == c.Listen {
 		d.at(root, path, "choose another port", "MCP clients are served on %s", c.Listen)
 	}
 	if !c.Identity.Asks() {

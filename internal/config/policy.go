@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/derive"
 )
 
 // Preset is the name of a set of rules.
@@ -102,6 +103,11 @@ type Narrow struct {
 	Dialect string `yaml:"dialect"`
 
 	place
+}
+
+// Rule returns the rule that narrows.
+func (n *Narrow) Rule() derive.Rule {
+	return derive.Rule{Kind: derive.Kind(n.Kind), At: n.At, Dialect: n.Dialect}
 }
 
 // Day is a date.

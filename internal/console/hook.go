@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -50,22 +49,7 @@ const (
 const (
 	hookTolerance = 5 * time.Minute
 	maxHook       = 64 << 10
-	secretPrefix  = "whsec_"
-	minSecret     = 24
 )
-
-// ParseSecret reads a secret: base64 after "whsec_", 24 bytes or more.
-func ParseSecret(s string) ([]byte, error) {
-	text, ok := strings.CutPrefix(s, secretPrefix)
-	if !ok {
-		return nil, errors.New("a webhook secret begins with " + secretPrefix)
-	}
-	raw, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || len(raw) < minSecret {
-		return nil, fmt.Errorf("a webhook secret is %s and the base64 of at least %d random bytes", secretPrefix, minSecret)
-	}
-	return raw, nil
-}
 
 // sign returns the signature of a message.
 func (h *Hook) sign(id, timestamp string, body []byte) string {

@@ -88,7 +88,7 @@ func (g *Gateway) checkKill(ctx context.Context, judge *Judge, k *Kill) (warning
 	}
 	if !slices.ContainsFunc(tools, func(t *catalog.Tool) bool { return catalog.Match(k.Tool, t.Name) }) {
 		return "", annotary.E(annotary.CodeInvalid, k.Server+" has no tool "+k.Tool, nil).
-			WithHint("'annotary tools' lists them; SERVER alone stops all of them")
+			WithHint("in TOOL, * stands for anything; SERVER alone stops all of its tools")
 	}
 	return "", nil
 }

@@ -127,7 +127,10 @@ type approvalTold struct {
 
 func (m *matter) tell() *approvalTold {
 	what := "the same request"
-	if m.tool != nil {
+	switch {
+	case m.tool != nil && m.call.door != nil: // the tool's own name is none that this client has
+		what = "the tool " + doorFor(*m.call.door) + " with exactly the same arguments"
+	case m.tool != nil:
 		what = "the tool " + m.tool.Name + " with exactly the same arguments"
 	}
 	return &approvalTold{

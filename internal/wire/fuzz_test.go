@@ -84,7 +84,8 @@ func (m *mirror) forget() {
 }
 
 // FuzzDecide sends any question. Each gets an answer in JSON that says what is
-// wrong with it, or that nothing is judged here.
+// wrong with it, or that nothing is judged here; that only where the question can
+// be read in one way.
 func FuzzDecide(f *testing.F) {
 	f.Add([]byte(`{"server":"web","tool":"x","arguments":{"a":[1,{"b":null}]}}`))
 	f.Add([]byte(`{"server":"web","tool":"x","tool":"y"}`))
@@ -101,7 +102,11 @@ func FuzzDecide(f *testing.F) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		switch w.Code {
-		case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusConflict:
+		case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
+		case http.StatusConflict:
+			if err := strict.Check(body, strict.Limits{Depth: 32}); err != nil {
+				t.Fatalf("understood %q: %v", body, err)
+			}
 		default:
 			t.Fatalf("status %d", w.Code)
 		}

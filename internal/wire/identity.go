@@ -60,7 +60,10 @@ func (h *Handler) refuse(w http.ResponseWriter, err error) {
 	challenge(w, c)
 	w.Header()["Content-Type"] = typeJSON
 	w.WriteHeader(c.Status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": c.Code, "error_description": c.Error()})
+	_ = json.NewEncoder(w).Encode(struct {
+		Error       string `json:"error,omitempty"` // empty where nothing was shown that could be wrong
+		Description string `json:"error_description"`
+	}{c.Code, c.Error()})
 }
 
 // challenge sets the header that says what would help.

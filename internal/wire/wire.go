@@ -153,7 +153,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if path == findPath {
 		server = gateway.Find
 	} else if !ok || server == "" || strings.Contains(server, "/") {
-		http.NotFound(w, r)
+		http.Error(w, "nothing is served here: servers are at "+prefix+"NAME, the tools of all at "+findPath, http.StatusNotFound)
 		return
 	}
 	who, err := h.trusted().Identify(r, r.URL.Path)
