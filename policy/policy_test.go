@@ -256,7 +256,8 @@ func TestMistakesNameTheirLine(t *testing.T) {
 		"unknown-attribute": {"\npermit(principal, action == Action::\"call\", resource) when { resource.destuctive };", "p.cedar:2: "},
 		"wrong-type":        {"permit(principal, action == Action::\"call\", resource) when { resource.name == 1 };", "p.cedar:1: "},
 		"unknown-action":    {"permit(principal, action == Action::\"cal\", resource);", "p.cedar:1: "},
-		"syntax":            {"\n\npermit(principal, action, resource) when { ", "p.cedar"},
+		"syntax":            {"\n\npermit(principal, action, resource) when { ", "p.cedar:3: "},
+		"unclosed":          {"\npermit(principal, action, resource) when { \"abc", "p.cedar:2: "},
 		"context-in-see":    {"forbid(principal, action == Action::\"see\", resource) when { context.seen.private };", "p.cedar:1: "},
 		"same-id":           {"@id(\"a\") permit(principal, action, resource);\n@id(\"a\") permit(principal, action, resource);", "p.cedar:2: the id \"a\" is taken by p.cedar:1"},
 	} {

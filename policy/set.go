@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -91,7 +92,7 @@ func New(o Options) (*Set, error) {
 	for _, f := range append(shipped(o), o.Files...) {
 		list, err := cedar.NewPolicyListFromBytes(f.Name, []byte(f.Text))
 		if err != nil {
-			mistakes = append(mistakes, fmt.Errorf("%s: %w", f.Name, err))
+			mistakes = append(mistakes, misread(f.Name, err))
 			continue
 		}
 		for _, p := range list {
@@ -116,6 +117,18 @@ func New(o Options) (*Set, error) {
 	s.name = s.digest.String()
 	s.build()
 	return s, nil
+}
+
+// place is how the parser says where in its input it stopped.
+var place = regexp.MustCompile(`^(?:parser error: )?(?:parse error at )?<input>:(\d+):(\d+):? ?`)
+
+// misread is the error of a file that is no Cedar text, with its line.
+func misread(file string, err error) error {
+	at := place.FindStringSubmatch(err.Error())
+	if at == nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return fmt.Errorf("%s:%s: this is no Cedar text, at column %s: %s", file, at[1], at[2], err.Error()[len(at[0]):])
 }
 
 // Text returns all policies as Cedar text, the compiled short rules too.
