@@ -98,7 +98,7 @@ func TestKeyed_endings(t *testing.T) {
 	var runs atomic.Int64
 	s := tool.New("x", "1", &tool.Options{Timeout: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 	spec := createSpec()
-	spec.Output = func(s *jsonschema.Schema) { s.Properties["id"].Minimum = jsonschema.Ptr(1.0) }
+	spec.Output = func(s *jsonschema.Schema) { s.Properties["id"].Minimum = new(1.0) }
 	tool.Add(s, tool.Write(tool.Closed, tool.NotIdempotent), spec, func(ctx context.Context, _ *tool.Call, in createIn) (created, error) {
 		if runs.Add(1) > 1 {
 			return created{7}, nil

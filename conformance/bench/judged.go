@@ -35,12 +35,12 @@ func (r role) serveJudged(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	log, err := engine.Log(ctx, "bench", "1", jetstream.LogOptions{})
+	entries, err := engine.Log(ctx, "bench", "1", jetstream.LogOptions{})
 	if err != nil {
 		return errors.Join(err, engine.Close())
 	}
-	err = r.judge(ctx, log)
-	log.Close()
+	err = r.judge(ctx, entries)
+	entries.Close()
 	return errors.Join(err, engine.Close())
 }
 
