@@ -9,7 +9,6 @@ import (
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/audit"
 	"github.com/annotary/annotary/internal/approval"
-	"github.com/annotary/annotary/internal/gateway"
 )
 
 // A LoginRequest asks for a link that signs the owner in on the approval page.
@@ -64,10 +63,9 @@ func (s *server) approvalStats(w http.ResponseWriter, r *http.Request) error {
 			return annotary.E(annotary.CodeInvalid, "since cannot be read: "+err.Error(), err)
 		}
 	}
-	desk := s.Gateway.Desk()
-	if desk == nil {
-		return annotary.E(gateway.CodeNobodyAsks, "this gateway asks nobody", nil).
-			WithHint("write 'preset: careful' into the configuration")
+	desk, err := s.desk()
+	if err != nil {
+		return err
 	}
 	all, err := desk.List(r.Context(), true)
 	if err != nil {

@@ -96,7 +96,6 @@ type trial struct {
 	leg     upstream.Leg
 	course  course
 	until   time.Time // no try begins later
-	aside   bool      // it is sent aside: its context does not end with who waits
 }
 
 // inTurn waits until no other call that may change something is before the same
@@ -111,7 +110,6 @@ func (t *trial) inTurn(ctx context.Context) (*upstream.Answer, error) {
 		return t.run(ctx)
 	}
 	since := time.Now()
-	t.aside = true
 	return &upstream.Answer{Status: http.StatusOK, Stream: comeLater(ctx, func(ctx context.Context) (*upstream.Answer, error) {
 		err := turn.Wait(ctx)
 		t.course.waitedFor(time.Since(since))
@@ -138,11 +136,7 @@ func (t *trial) run(ctx context.Context) (*upstream.Answer, error) {
 
 func (t *trial) send(ctx context.Context) (*upstream.Answer, error) {
 	t.course.try()
-	a, err := t.gateway.send(ctx, t.matter.server, t.matter.call, t.leg)
-	if err == nil && t.aside && a.Events {
-		a.Stream = newAwaited(a.Stream)
-	}
-	return a, err
+	return t.gateway.send(ctx, t.matter.server, t.matter.call, t.leg)
 }
 
 // mayTryAgain reports whether a call that failed like this may be sent once more.
@@ -157,7 +151,6 @@ func (t *trial) mayTryAgain(err error) bool {
 // again sends the call once more, until it gets an answer or may not. Each try
 // is recorded first; one that cannot be is not made.
 func (t *trial) again(ctx context.Context, cause error) (*upstream.Answer, error) {
-	t.aside = true
 	for t.mayTryAgain(cause) {
 		n := t.course.tried() + 1
 		if err := pause(ctx, firstPause<<(2*(n-2))); err != nil {

@@ -24,7 +24,9 @@ func comeLater(ctx context.Context, f func(context.Context) (*upstream.Answer, e
 	l := &later{cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
-		l.answer, l.err = f(ctx)
+		if l.answer, l.err = f(ctx); l.err == nil && l.answer.Events {
+			l.answer.Stream = newAwaited(l.answer.Stream)
+		}
 	}()
 	return l
 }
