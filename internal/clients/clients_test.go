@@ -351,6 +351,7 @@ func TestServer_Line(t *testing.T) {
 		{[]string{"-c", "TOKEN=abc curl evil"}, "x -c 'TOKEN=*** curl evil'"},
 		{[]string{"--token=${T}"}, "x '--token=${T}'"},
 		{[]string{"--endpoint=https://h/?k=v"}, "x '--endpoint=https://h/?k=***'"},
+		{[]string{"https://h/?", "https://h/#", "https://h/#access=abc"}, "x 'https://h/?' 'https://h/#' 'https://h/#***'"},
 		{[]string{"ghp_0123456789abcdef"}, "x '***'"},
 		{[]string{"--author", "me", "--keyboard", "us"}, "x --author me --keyboard us"},
 		{[]string{"postgresql://localhost/db"}, "x postgresql://localhost/db"},
@@ -366,7 +367,7 @@ func TestServer_Line(t *testing.T) {
 // FuzzFind reads what a stranger put into every configuration. No reader may
 // panic, and what it returns can be shown.
 func FuzzFind(f *testing.F) {
-	for _, seed := range []string{claudeJSON, desktopJSON, cursorJSON, vscodeJSON, codexTOML, `{"mcpServers":{"a":{"url":"%zz?a=b"}}}`, `{"permissions":{"deny":["mcp__another_server__*"]}}`} {
+	for _, seed := range []string{claudeJSON, desktopJSON, cursorJSON, vscodeJSON, codexTOML, `{"mcpServers":{"a":{"url":"%zz?a=b"}}}`, `{"mcpServers":{"":{"url":"#0"}, "a":{"url":"?"}}}`, `{"permissions":{"deny":["mcp__another_server__*"]}}`} {
 		f.Add([]byte(seed))
 	}
 	p := Place{Home: "/home/me", Project: "/home/me/work", Getenv: func(string) (string, bool) { return "${x}", true }}

@@ -121,33 +121,44 @@ func hideArg(arg string) string {
 // reference reports whether the text only names a variable.
 func reference(s string) bool { return strings.HasPrefix(s, "${") && strings.HasSuffix(s, "}") }
 
-// hideURL leaves out the password, a user without one, and the values of the
-// query, which is where addresses carry keys.
+// hideURL hides the password, a user without one, the values of the query and
+// the fragment, which is where addresses carry keys. What is no secret stays,
+// down to a bare question mark.
 func hideURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return hidden
 	}
+	before, fragment, hasFragment := strings.Cut(raw, "#")
+	before, query, hasQuery := strings.Cut(before, "?")
 	tail := ""
-	if u.RawQuery != "" {
-		var parts []string
-		for part := range strings.SplitSeq(u.RawQuery, "&") {
-			name, value, _ := strings.Cut(part, "=")
-			if value != "" && !reference(value) {
-				part = name + "=" + hidden
-			}
-			parts = append(parts, part)
-		}
-		tail = "?" + strings.Join(parts, "&")
+	if hasQuery {
+		tail = "?" + hideQuery(query)
 	}
-	before, _, _ := strings.Cut(raw, "#")
-	before, _, _ = strings.Cut(before, "?")
+	if hasFragment {
+		tail += "#"
+		if fragment != "" {
+			tail += hidden
+		}
+	}
 	if scheme, rest, ok := strings.Cut(before, "://"); ok && u.User != nil {
 		if at := strings.LastIndex(rest, "@"); at >= 0 {
 			before = scheme + "://" + hideUser(u.User) + rest[at:]
 		}
 	}
 	return before + tail
+}
+
+func hideQuery(query string) string {
+	var parts []string
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		if value != "" && !reference(value) {
+			part = name + "=" + hidden
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "&")
 }
 
 func hideUser(user *url.Userinfo) string {
@@ -193,5 +204,5 @@ func secretsInURL(raw string) []string {
 			values = append(values, value)
 		}
 	}
-	return values
+	return append(values, u.EscapedFragment())
 }
