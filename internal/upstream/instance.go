@@ -38,6 +38,9 @@ type instance struct {
 	notBefore time.Time
 	idle      *time.Timer
 	stopped   bool
+
+	life context.Context //nolint:containedctx // done when it is stopped: a start must not outlive it
+	quit context.CancelFunc
 }
 
 // Back-off between starts of a command that keeps failing.
@@ -53,6 +56,7 @@ func (s *Server) instance(k key, hello []byte) *instance {
 	in := s.instances[k]
 	if in == nil {
 		in = &instance{server: s, key: k, hello: hello, legs: map[*pipeLeg]struct{}{}, replay: map[string][]byte{}}
+		in.life, in.quit = context.WithCancel(context.Background())
 		in.idle = time.AfterFunc(s.opts.Idle, in.stopIfIdle)
 		s.instances[k] = in
 	}
@@ -74,7 +78,7 @@ func (in *instance) running(ctx context.Context) (*child, error) {
 		}
 		if in.starting == nil {
 			in.starting = make(chan struct{})
-			go in.start()
+			in.server.children.Go(in.start)
 		}
 		started := in.starting
 		in.mu.Unlock()
@@ -105,7 +109,7 @@ func (in *instance) mayStart() error {
 
 // start runs the command and greets it.
 func (in *instance) start() {
-	ctx, cancel := context.WithTimeout(context.Background(), in.server.opts.Start)
+	ctx, cancel := context.WithTimeout(in.life, in.server.opts.Start)
 	defer cancel()
 	c, err := newChild(ctx, in)
 	if err == nil {
@@ -119,11 +123,13 @@ func (in *instance) start() {
 	defer in.mu.Unlock()
 	in.startErr = err
 	switch {
+	case in.stopped:
+		if c != nil {
+			c.link.stop()
+		}
+		in.startErr = ErrUnreachable
 	case err != nil:
 		in.failed(err)
-	case in.stopped:
-		c.link.stop()
-		in.startErr = ErrUnreachable
 	default:
 		in.child = c
 	}
@@ -296,11 +302,12 @@ func (s *Server) forget(in *instance) {
 	}
 }
 
-// stop ends the child for good.
+// stop ends the child for good, one that is still starting too.
 func (in *instance) stop() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.stopped = true
+	in.quit()
 	in.idle.Stop()
 	if in.child != nil {
 		in.child.link.stop()

@@ -62,6 +62,7 @@ func fixture(mode string) {
 func answer(mode string, id []byte, method, cursor string) {
 	say := func(result string) { fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result) }
 	switch {
+	case mode == "mute":
 	case method == "server/discover" && mode == "modern":
 		say(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"instructions":"be kind"}`)
 	case method == "server/discover" && mode == "silent":
