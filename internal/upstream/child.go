@@ -122,11 +122,9 @@ func (c *child) forward(ctx context.Context, m *rpc.Message, cl *call) (*queue, 
 	cl.q = newQueue(queueBytes, quiet)
 	cl.id, cl.token = bytes.Clone(m.ID()), bytes.Clone(m.ProgressToken())
 	c.in.mu.Lock()
-	select {
-	case <-c.link.done: // gone has run or waits for the lock
+	if err := c.link.ended(); err != nil { // gone has run or waits for the lock, or it is being stopped
 		c.in.mu.Unlock()
-		return nil, unsent(c.link.gone())
-	default:
+		return nil, unsent(err)
 	}
 	n := c.register(cl)
 	if cl.leg != nil {

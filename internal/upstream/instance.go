@@ -49,8 +49,9 @@ const (
 	backoffMost  = 30 * time.Second
 )
 
-// instance returns the one instance for the key.
-func (s *Server) instance(k key, hello []byte) *instance {
+// instance returns the one instance for the key. A leg with a session stays
+// attached until it is closed: from here on the instance is not idle.
+func (s *Server) instance(k key, hello []byte, l *pipeLeg) *instance {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in := s.instances[k]
@@ -59,6 +60,9 @@ func (s *Server) instance(k key, hello []byte) *instance {
 		in.life, in.quit = context.WithCancel(context.Background())
 		in.idle = time.AfterFunc(s.opts.Idle, in.stopIfIdle)
 		s.instances[k] = in
+	}
+	if l.who.Session != "" {
+		in.attach(l)
 	}
 	return in
 }
@@ -96,10 +100,13 @@ func (in *instance) running(ctx context.Context) (*child, error) {
 	}
 }
 
+// errStopped is said of an instance that was stopped for good.
+var errStopped = fmt.Errorf("%w: it was taken out of service", ErrUnreachable)
+
 // mayStart holds back a command that keeps failing.
 func (in *instance) mayStart() error {
 	if in.stopped {
-		return fmt.Errorf("%w: it was taken out of service", ErrUnreachable)
+		return errStopped
 	}
 	if wait := time.Until(in.notBefore); wait > 0 && in.starting == nil {
 		return fmt.Errorf("%w: it keeps failing and is started again in %s", ErrUnreachable, wait.Round(100*time.Millisecond))
@@ -127,7 +134,7 @@ func (in *instance) start() {
 		if c != nil {
 			c.link.stop()
 		}
-		in.startErr = ErrUnreachable
+		in.startErr = errStopped
 	case err != nil:
 		in.failed(err)
 	default:
@@ -277,35 +284,42 @@ func (in *instance) rest() {
 	}
 }
 
+// stopIfIdle ends an instance that nobody uses. Looking and ending are one step:
+// who comes in between would have a child that no longer listens.
 func (in *instance) stopIfIdle() {
+	s := in.server
+	s.mu.Lock() // nobody attaches meanwhile
+	defer s.mu.Unlock()
 	in.mu.Lock()
-	idle := len(in.legs) == 0 && in.starting == nil && (in.child == nil || len(in.child.calls) == 0)
-	in.mu.Unlock()
-	if !idle {
+	defer in.mu.Unlock()
+	if len(in.legs) > 0 || in.starting != nil || (in.child != nil && len(in.child.calls) > 0) {
 		return // whoever is busy calls rest
 	}
-	in.retire()
+	s.forget(in)
+	in.stop()
 }
 
 // retire ends an instance that nobody needs any more.
 func (in *instance) retire() {
-	in.server.forget(in)
+	s := in.server
+	s.mu.Lock()
+	s.forget(in)
+	s.mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	in.stop()
 }
 
-// forget makes room for a new instance under the same key.
+// forget makes room for a new instance under the same key. The server's lock is
+// held.
 func (s *Server) forget(in *instance) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.instances[in.key] == in {
 		delete(s.instances, in.key)
 	}
 }
 
-// stop ends the child for good, one that is still starting too.
+// stop ends the child for good, one that is still starting too. The lock is held.
 func (in *instance) stop() {
-	in.mu.Lock()
-	defer in.mu.Unlock()
 	in.stopped = true
 	in.quit()
 	in.idle.Stop()

@@ -15,8 +15,8 @@ type lanes struct {
 }
 
 type laneKey struct {
-	in        *instance // nil for a URL
-	principal string    // empty for a child
+	in        key    // zero for a URL
+	principal string // empty for a child
 }
 
 // lane is one queue. Principals take turns, so that one with many calls does not
@@ -130,7 +130,7 @@ func (l *pipeLeg) Turn() *Turn {
 	if l.in == nil {
 		return nil
 	}
-	return l.server.lanes.enter(laneKey{in: l.in}, l.who.Principal)
+	return l.server.lanes.enter(laneKey{in: l.in.key}, l.who.Principal)
 }
 
 // Turn queues for the server as the principal sees it.

@@ -30,10 +30,8 @@ func newLink() *link {
 
 // send queues one message.
 func (l *link) send(ctx context.Context, msg []byte) error {
-	select {
-	case <-l.done:
-		return l.gone()
-	default:
+	if err := l.ended(); err != nil {
+		return err
 	}
 	select {
 	case l.in <- msg:
@@ -42,6 +40,18 @@ func (l *link) send(ctx context.Context, msg []byte) error {
 		return l.gone()
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// ended returns an error if nothing that is sent now would be read.
+func (l *link) ended() error {
+	select {
+	case <-l.done:
+		return l.gone()
+	case <-l.quit:
+		return errGone
+	default:
+		return nil
 	}
 }
 

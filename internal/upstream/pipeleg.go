@@ -52,10 +52,7 @@ func (l *pipeLeg) join(hello *rpc.Message) {
 		l.inflight, l.subscribed = map[string]int64{}, map[string]bool{}
 		l.outbox = newQueue(outboxBytes, 0)
 		l.outbox.lossy = true
-		l.in = l.server.instance(k, raw)
-		if l.who.Session != "" {
-			l.in.attach(l)
-		}
+		l.in = l.server.instance(k, raw, l)
 	})
 }
 
@@ -118,18 +115,26 @@ func (l *pipeLeg) call(ctx context.Context, m *rpc.Message) (*Answer, error) {
 }
 
 // forward puts the call on the pipe of the child that runs. One that ended before
-// it could be written went nowhere, and is tried once more.
+// it could be written went nowhere, and is tried once more: by the next instance,
+// if this one was stopped because nobody seemed to use it.
 func (l *pipeLeg) forward(ctx context.Context, m *rpc.Message) (*queue, error) {
 	for last := false; ; last = true {
-		c, err := l.in.running(ctx)
-		if err != nil {
-			return nil, err
-		}
-		q, err := c.forward(ctx, m, &call{leg: l})
-		if err == nil || last || !errors.Is(err, errGone) {
+		q, err := l.try(ctx, m)
+		if err == nil || last || !errors.Is(err, errGone) && !errors.Is(err, errStopped) {
 			return q, err
 		}
+		if l.who.Session == "" {
+			l.in = l.server.instance(l.in.key, nil, l)
+		}
 	}
+}
+
+func (l *pipeLeg) try(ctx context.Context, m *rpc.Message) (*queue, error) {
+	c, err := l.in.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.forward(ctx, m, &call{leg: l})
 }
 
 // note remembers what a restarted child must be told again. It answers an

@@ -184,7 +184,9 @@ func (s *Server) end() {
 	s.instances = map[key]*instance{}
 	s.mu.Unlock()
 	for _, in := range instances {
+		in.mu.Lock()
 		in.stop()
+		in.mu.Unlock()
 	}
 	if s.transport != nil {
 		s.transport.CloseIdleConnections()
