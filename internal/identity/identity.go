@@ -12,6 +12,7 @@
 package identity
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -108,6 +109,21 @@ func (id *Identity) Identify(r *http.Request, path string) (annotary.Principal, 
 		return annotary.Principal{}, id.refused(path, err)
 	}
 	return who, nil
+}
+
+// Admit refuses who proves nothing, whatever it is that is asked for: where that
+// stands in the body of a request, a stranger's is not to be read for it. Whether a
+// token is meant for the resource is for [Identity.Identify] to say. The error is a
+// [*Challenge].
+func (id *Identity) Admit(r *http.Request) error {
+	_, err := id.Identify(r, "")
+	if errors.Is(err, errAudience) {
+		return nil
+	}
+	if c, ok := errors.AsType[*Challenge](err); ok {
+		c.Metadata = "" // nobody knows of which resource
+	}
+	return err
 }
 
 // maxToken is the longest token that is looked at.

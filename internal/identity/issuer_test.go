@@ -3,6 +3,7 @@ package identity
 import (
 	"encoding/base64"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,14 @@ func TestRobot(t *testing.T) {
 	if diff := cmp.Diff(want, who); diff != "" || c != nil {
 		t.Errorf("%s, %v", diff, c)
 	}
+}
+
+// admit asks whether a token proves anything, for whichever resource: an issuer
+// that counts signed it.
+func admit(id *Identity, token string) error {
+	r := httptest.NewRequest(http.MethodPost, "/v1/decide", nil)
+	r.Header.Set("Authorization", "Bearer "+token)
+	return id.Admit(r)
 }
 
 // TestTokens: what does not hold is refused, though the issuer's own key signed
@@ -89,6 +98,10 @@ func TestTokens(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			who, c := ask(id, "Authorization", "Bearer "+tc.token)
+			signed := tc.why != "the token is not valid" && tc.why != errIssuer.Error()
+			if err := admit(id, tc.token); (err == nil) != signed {
+				t.Errorf("admitted: %v", err)
+			}
 			switch {
 			case tc.why == "" && (c != nil || who.Subject != "ann"):
 				t.Errorf("refused: %v", c)

@@ -19,7 +19,7 @@ var errQuestion = annotary.E(annotary.CodeInvalid, `ask with {"server": …, "to
 
 // decide answers what would become of a tool call of the caller. It tells what a
 // call would tell, and calls nothing. A token counts that is meant for the server
-// in question.
+// in question, which its body names; the body of a stranger is not read.
 func (h *Handler) decide(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{Handler: h, w: w, r: r}
 	if r.Method != http.MethodPost {
@@ -28,6 +28,10 @@ func (h *Handler) decide(w http.ResponseWriter, r *http.Request) {
 	}
 	if !isJSON(r.Header) {
 		http.Error(w, "the body is to be application/json", http.StatusUnsupportedMediaType)
+		return
+	}
+	if err := h.trusted().Admit(r); err != nil {
+		h.refuse(w, err)
 		return
 	}
 	q, err := x.question()

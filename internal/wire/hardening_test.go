@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/annotary/annotary/internal/gateway"
+	"github.com/annotary/annotary/internal/identity"
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/session"
 	"github.com/annotary/annotary/internal/strict"
@@ -63,6 +65,45 @@ func TestLimits(t *testing.T) {
 	}
 	if first, second := stream(), stream(); first != 200 || second != http.StatusTooManyRequests {
 		t.Errorf("streams: %d, %d", first, second)
+	}
+}
+
+// unread is a body that says whether somebody read it.
+type unread struct{ touched bool }
+
+func (u *unread) Read([]byte) (int, error) {
+	u.touched = true
+	return 0, io.EOF
+}
+
+// TestStrangersBody: who proves nothing is refused before a byte of what they
+// sent is read, on every path.
+func TestStrangersBody(t *testing.T) {
+	key, hash := identity.NewKey()
+	other, _ := identity.NewKey()
+	h := wire.New(gateway.New(), wire.Options{Identity: identity.New(identity.Options{Keys: []identity.Key{{Name: "ci", Hash: hash}}})})
+	t.Cleanup(h.Close)
+	for _, path := range []string{"/v1/decide", "/mcp/s/web", "/mcp/find"} {
+		for name, tt := range map[string]struct {
+			proof string
+			reads bool
+		}{
+			"nothing":        {"", false},
+			"no key of ours": {"Bearer " + other, false},
+			"a key":          {"Bearer " + key, true},
+		} {
+			body := &unread{}
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, body)
+			r.Host, r.Header = "localhost", http.Header{"Content-Type": {"application/json"}}
+			if tt.proof != "" {
+				r.Header.Set("Authorization", tt.proof)
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if refused := w.Code == http.StatusUnauthorized; body.touched != tt.reads || refused == tt.reads {
+				t.Errorf("%s with %s: read %v, want %v; %d %s", path, name, body.touched, tt.reads, w.Code, w.Body)
+			}
+		}
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 type Identity interface {
 	// Identify returns a [*identity.Challenge] as its error.
 	Identify(r *http.Request, path string) (annotary.Principal, error)
+	// Admit refuses who proves nothing to any resource, with the same error.
+	Admit(r *http.Request) error
 	// Metadata is what a client without a token reads first, nil if nothing.
 	Metadata(path string) []byte
 	// StepUp refuses a call for want of scopes.
