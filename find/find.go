@@ -126,7 +126,7 @@ type Hidden struct {
 	Filter Filter   `json:"filter"`
 	Count  int      `json:"count"`
 	Why    string   `json:"why"`
-	Names  []string `json:"names,omitempty"` // the first few, best first
+	Names  []string `json:"names,omitempty"` // the first few, best first, with their server where it is known
 }
 
 // Search answers a query.

@@ -173,8 +173,8 @@ func TestSearch_Hidden(t *testing.T) {
 	}
 	want := map[find.Filter]string{
 		find.FilterPolicy:      "1 []",
-		find.FilterDestructive: "2 [merge_pull_request mergePullRequest]",
-		find.FilterMax:         "2 [list_pull_requests get_pull_request_files]",
+		find.FilterDestructive: "2 [hub/merge_pull_request bucket/mergePullRequest]",
+		find.FilterMax:         "2 [hub/list_pull_requests hub/get_pull_request_files]",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("hidden (-want +got):\n%s", diff)

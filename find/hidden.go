@@ -3,6 +3,8 @@ package find
 import (
 	"fmt"
 	"slices"
+
+	"github.com/annotary/annotary"
 )
 
 // hiding counts what each filter kept out, and remembers the best of it.
@@ -44,12 +46,21 @@ func (h hiding) report(q Query) []Hidden {
 		hidden := Hidden{Filter: f, Count: e.count, Why: f.why(q)}
 		for _, hit := range e.best {
 			if f != FilterPolicy {
-				hidden.Names = append(hidden.Names, hit.Tool.Name)
+				hidden.Names = append(hidden.Names, fullName(hit.Tool))
 			}
 		}
 		all = append(all, hidden)
 	}
 	return all
+}
+
+// fullName is the name under which a tool can be asked for, also where servers have
+// tools of the same name.
+func fullName(t *annotary.Entry) string {
+	if t.Server == "" {
+		return t.Name
+	}
+	return t.Server + "/" + t.Name
 }
 
 func (f Filter) why(q Query) string {

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -193,6 +194,19 @@ func TestHiddenFromFind(t *testing.T) {
 		if name != "find_tools" && len(answers) != 1 {
 			t.Errorf("%s tells absent and hidden tools apart: %v", name, answers)
 		}
+	}
+}
+
+// TestFindNamesTheRest: what a search left out is named as the calling tools want
+// it, with its server.
+func TestFindNamesTheRest(t *testing.T) {
+	same := `[{"name":"read_file","description":"Read a file.","inputSchema":{"type":"object"}}]`
+	o := newOffice(t, permitAll(t), same, same)
+	got := o.tool(ann, "find_tools", `{"query":"read_file","max":1}`)
+	shown, _ := strict.Text(strict.At(got, "/result/structuredContent/tools/0/tool"))
+	rest, _ := strict.Text(strict.At(got, "/result/structuredContent/hidden/0/names/0"))
+	if both := []string{shown, rest}; !slices.Contains(both, "db/read_file") || !slices.Contains(both, "files/read_file") {
+		t.Errorf("shown and left out: %q: %s", both, got)
 	}
 }
 
