@@ -133,8 +133,13 @@ func (o *killOptions) list(ctx context.Context, operator *api.Client) error {
 	}
 	var rows [][]string
 	for _, k := range kills {
-		rows = append(rows, []string{targetText(&k.Target), k.Since.Format(time.RFC3339), k.By, k.Note})
+		since := "unknown" // of one that cannot be read
+		if !k.Since.IsZero() {
+			since = k.Since.Format(time.RFC3339)
+		}
+		rows = append(rows, []string{targetText(&k.Target), since, k.By, k.Note})
 	}
+	fmt.Fprintf(o.streams.Err, "let calls go on, for example: annotary kill --lift %s\n", rows[0][0])
 	return writeTable(o.streams.Out, []string{"STOPPED", "SINCE", "BY", "NOTE"}, rows)
 }
 

@@ -143,7 +143,7 @@ func (k *Kills) Follow(ctx context.Context, ready func()) {
 }
 
 // take applies a value of the store. One that cannot be read cannot be obeyed in
-// part, so it stops everything until it is mended.
+// part, so it stops everything until everything is let go on.
 func (k *Kills) take(value []byte, revision uint64) {
 	var next Kill
 	if err := json.Unmarshal(value, &next); err != nil || next.check() != nil {
@@ -195,18 +195,27 @@ func (k *Kills) Set(ctx context.Context, kill Kill) error {
 		return annotary.E(annotary.CodeInvalid, "a kill needs a note: it is what callers hear", nil)
 	}
 	kill.Lifted = false
-	return k.write(ctx, kill, func(*Kill) error { return nil })
+	return k.write(ctx, kill, func(*Kill, uint64) error { return nil })
 }
 
 // Lift lets calls go on that a kill stopped.
 func (k *Kills) Lift(ctx context.Context, kill Kill) error {
 	kill.Lifted = true
-	return k.write(ctx, kill, func(last *Kill) error {
-		if last == nil || last.Lifted {
+	return k.write(ctx, kill, func(last *Kill, revision uint64) error {
+		if (last == nil || last.Lifted) && !k.holds(kill.key(), revision) {
 			return errNotKilled(&kill)
 		}
 		return nil
 	})
+}
+
+// holds reports whether a kill holds here although its key in the store does not say
+// so at this revision: what could not be read stops everything, whatever its key.
+func (k *Kills) holds(key string, revision uint64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	known, ok := k.known[key]
+	return ok && !known.Lifted && known.revision >= revision
 }
 
 func errNotKilled(k *Kill) error {
@@ -215,7 +224,7 @@ func errNotKilled(k *Kill) error {
 
 // write swaps a kill into the store until nobody else did in between. What may
 // not replace the last one is refused.
-func (k *Kills) write(ctx context.Context, kill Kill, may func(last *Kill) error) error {
+func (k *Kills) write(ctx context.Context, kill Kill, may func(last *Kill, revision uint64) error) error {
 	if err := kill.check(); err != nil {
 		return err
 	}
@@ -235,7 +244,7 @@ func (k *Kills) write(ctx context.Context, kill Kill, may func(last *Kill) error
 				last = nil
 			}
 		}
-		if err := may(last); err != nil {
+		if err := may(last, revision); err != nil {
 			return err
 		}
 		next, err := k.store.Swap(ctx, kill.key(), value, revision)

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -197,17 +198,43 @@ func TestKillsAreShared(t *testing.T) {
 	}
 }
 
-// TestUnreadableKillStops (I1): a kill nobody can read stops everything.
+// TestUnreadableKillStops (I1): a kill nobody can read stops everything, whatever
+// its key, and goes with everything, for good.
 func TestUnreadableKillStops(t *testing.T) {
-	bucket := memory.NewBucket()
-	if _, err := bucket.Swap(t.Context(), "kill/server/db", []byte(`{"server":`), 0); err != nil {
-		t.Fatal(err)
-	}
-	k, ready := gateway.NewKills(bucket), make(chan struct{})
-	go k.Follow(t.Context(), func() { close(ready) })
-	<-ready
-	if got := k.List(); len(got) != 1 || !got[0].All {
-		t.Errorf("got %v", got)
+	for _, key := range []string{"kill/server/db", "kill/all/all"} {
+		for _, before := range []bool{false, true} { // everything was stopped and let go on before
+			bucket := memory.NewBucket()
+			follow := func() *gateway.Kills {
+				k, ready := gateway.NewKills(bucket), make(chan struct{})
+				go k.Follow(t.Context(), func() { close(ready) })
+				<-ready
+				return k
+			}
+			all := gateway.Kill{All: true, Note: "out"}
+			if before {
+				k := follow()
+				if err := errors.Join(k.Set(t.Context(), all), k.Lift(t.Context(), all)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, revision, err := bucket.Get(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := bucket.Swap(t.Context(), key, []byte(`{"server":`), revision); err != nil {
+				t.Fatal(err)
+			}
+			k := follow()
+			if got := k.List(); len(got) != 1 || !got[0].All {
+				t.Errorf("%s, before %v: got %v", key, before, got)
+			}
+			if err := k.Lift(t.Context(), all); err != nil || len(k.List()) != 0 || len(follow().List()) != 0 {
+				t.Errorf("%s, before %v: lifted with %v; %v and after a restart %v hold", key, before, err, k.List(), follow().List())
+			}
+			if err := k.Lift(t.Context(), all); annotary.CodeOf(err) != annotary.CodeInvalid {
+				t.Errorf("%s, before %v: lifted twice: %v", key, before, err)
+			}
+		}
 	}
 }
 
