@@ -23,11 +23,17 @@ import (
 // command is the fixture server as an upstream.
 func command(t testing.TB, name string, opts upstream.ServerOptions) *upstream.Server {
 	t.Helper()
+	return fixtureOf(t, "yes", name, opts)
+}
+
+// fixtureOf is the fixture server, in one of its modes.
+func fixtureOf(t testing.TB, mode, name string, opts upstream.ServerOptions) *upstream.Server {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return server(t, upstream.Target{Name: name, Command: exe, Env: map[string]string{"FIXTURE": "yes"}}, opts)
+	return server(t, upstream.Target{Name: name, Command: exe, Env: map[string]string{"FIXTURE": mode}}, opts)
 }
 
 func server(t testing.TB, target upstream.Target, opts upstream.ServerOptions) *upstream.Server {

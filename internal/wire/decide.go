@@ -47,7 +47,7 @@ func (h *Handler) decide(w http.ResponseWriter, r *http.Request) {
 	if !x.begin(false) {
 		return
 	}
-	defer x.end(false)
+	defer x.leave()
 	p, err := h.gateway.Predict(r.Context(), q)
 	if err != nil {
 		x.answerError(err)

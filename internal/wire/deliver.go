@@ -43,9 +43,8 @@ func (x *exchange) modern(m rpc.Message) {
 // cancels it upstream. Streams of a command that a legacy client may take up
 // again go on in its session.
 func (x *exchange) deliver(a *upstream.Answer, s *legacySession) {
-	kept := false
 	defer func() {
-		if !kept {
+		if !x.kept {
 			a.Close()
 		}
 	}()
@@ -60,7 +59,7 @@ func (x *exchange) deliver(a *upstream.Answer, s *legacySession) {
 	case a.Events:
 		x.passEvents(a.Stream)
 	default:
-		kept = x.firstMessage(a, s)
+		x.firstMessage(a, s)
 	}
 }
 
@@ -100,9 +99,8 @@ func (x *exchange) lastWord(rc *http.ResponseController, err error) {
 }
 
 // firstMessage waits for what a command says first. If that is the response, it
-// is the whole answer; else the answer becomes a stream. It reports whether the
-// answer goes on without this request.
-func (x *exchange) firstMessage(a *upstream.Answer, s *legacySession) bool {
+// is the whole answer; else the answer becomes a stream.
+func (x *exchange) firstMessage(a *upstream.Answer, s *legacySession) {
 	ctx, cancel := context.WithTimeout(x.r.Context(), streamAfter)
 	it, err := a.Stream.Next(ctx)
 	cancel()
@@ -112,17 +110,17 @@ func (x *exchange) firstMessage(a *upstream.Answer, s *legacySession) bool {
 	switch {
 	case err == nil && it.Final:
 		x.respond(statusOf(it.Msg, s), it.Msg)
+	case s != nil && x.r.Context().Err() != nil:
+		x.carryOn(a, s, it)
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		x.fail(err)
 	case !x.takesEvents():
 		x.waitPlain(a, s)
 	case s != nil:
 		x.resumable(a, s, it)
-		return true
 	default:
 		x.stream(a.Stream, it)
 	}
-	return false
 }
 
 // statusOf is the HTTP status that goes with what a command answered. Modern
@@ -149,6 +147,9 @@ func (x *exchange) waitPlain(a *upstream.Answer, s *legacySession) {
 	for {
 		it, err := a.Stream.Next(x.r.Context())
 		switch {
+		case s != nil && x.r.Context().Err() != nil && !it.Final:
+			x.carryOn(a, s, it)
+			return
 		case err != nil:
 			x.fail(err)
 			return

@@ -103,7 +103,7 @@ func (f *fixture) request(line, id []byte, method string) {
 }
 
 // listed are the tools of a fixture that is judged.
-const listed = `[{"name":"sleep","inputSchema":{"type":"object"}},{"name":"begun","inputSchema":{"type":"object"}},{"name":"heard","inputSchema":{"type":"object"}}]`
+const listed = `[{"name":"sleep","inputSchema":{"type":"object"}},{"name":"begun","inputSchema":{"type":"object"}},{"name":"heard","inputSchema":{"type":"object"}},{"name":"ask","inputSchema":{"type":"object"}}]`
 
 func (f *fixture) echo(line, id []byte) {
 	f.say(`{"jsonrpc":"2.0","id":%s,"result":{"seen":%s,"echo":%s},"extra":[9007199254740993,1e400]}`, id, strict.Quote(string(line)), orNull(strict.Get(line, "params")))

@@ -58,7 +58,7 @@ func isLoopback(host string) bool {
 // begin admits a call, or a stream that waits for events, within the limits;
 // what does not fit is told to come again.
 func (x *exchange) begin(waits bool) bool {
-	if waits {
+	if x.waits = waits; waits {
 		select {
 		case x.streams <- struct{}{}:
 			return true
@@ -72,8 +72,15 @@ func (x *exchange) begin(waits bool) bool {
 	return false
 }
 
-func (x *exchange) end(waits bool) {
-	if waits {
+// leave undoes begin, unless the call goes on.
+func (x *exchange) leave() {
+	if !x.kept {
+		x.free()
+	}
+}
+
+func (x *exchange) free() {
+	if x.waits {
 		<-x.streams
 	} else {
 		x.flight.end(x.owner)

@@ -11,8 +11,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -105,6 +107,52 @@ func TestStrangersBody(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLimits_left: in the legacy era a call goes on when its client hangs up, at
+// once or later, and counts until it ends.
+func TestLimits_left(t *testing.T) {
+	g := start(t, wire.Options{MaxInFlight: 2}, command(t, "pipe", upstream.ServerOptions{Sharing: upstream.Shared}))
+	var serving atomic.Int32
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		serving.Add(1)
+		defer serving.Add(-1)
+		g.handler.ServeHTTP(w, r)
+	}))
+	defer front.Close()
+	g.url = front.URL
+	id, bob := g.open("pipe"), g.open("pipe", "X-User", "bob")
+	for i, leaveAt := range []string{"once", "the first event"} {
+		ctx, leave := context.WithCancel(t.Context())
+		streamed := make(chan *http.Response, 1)
+		go func() {
+			res, _ := g.client.Do(g.request(ctx, "pipe", strings.Replace(legacyCall("sleep"), "c-1", leaveAt, 1), rpc.HeaderSession, id))
+			streamed <- res
+		}()
+		eventually(t, "the call is under way", func() bool {
+			_, body := g.post("pipe", legacyCall("begun"), "X-User", "bob", rpc.HeaderSession, bob)
+			return textOf(t, body) == strconv.Itoa(i+1)
+		})
+		if leaveAt != "once" {
+			if res := <-streamed; res == nil || res.StatusCode != http.StatusOK {
+				t.Fatal("the call was refused")
+			}
+		}
+		leave()
+		eventually(t, "the request has ended", func() bool { return serving.Load() == 0 })
+	}
+	if status, body := g.post("pipe", legacyCall("pid"), rpc.HeaderSession, id); status != http.StatusTooManyRequests {
+		t.Errorf("who hung up twice may call a third time: %d %s", status, body)
+	}
+	req, _ := http.NewRequest(http.MethodDelete, g.url+"/mcp/s/pipe", nil)
+	req.Header.Set(rpc.HeaderSession, id)
+	if got := g.status(req); got != http.StatusOK {
+		t.Errorf("ending the session: %d", got)
+	}
+	eventually(t, "what has ended no longer counts", func() bool {
+		status, _ := g.post("pipe", modernCall("pid"))
+		return status == http.StatusOK
+	})
 }
 
 // TestSlowClients checks the deadlines: headers and bodies that trickle in, and
@@ -249,12 +297,7 @@ func TestBackoff(t *testing.T) {
 // warning.
 func TestNoise(t *testing.T) {
 	var log bytes.Buffer
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := start(t, wire.Options{}, server(t, upstream.Target{Name: "loud", Command: exe, Env: map[string]string{"FIXTURE": "noisy"}},
-		upstream.ServerOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}))
+	g := start(t, wire.Options{}, fixtureOf(t, "noisy", "loud", upstream.ServerOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}))
 	for range 3 {
 		_, body := g.post("loud", modernCall("pid"))
 		textOf(t, body)

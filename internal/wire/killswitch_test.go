@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -100,10 +99,6 @@ func TestKillSwitch(t *testing.T) {
 }
 
 func testKillSwitch(t *testing.T, reads bool) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	plain, events, old := &sleepy{}, &sleepy{events: true}, &sleepy{events: true}
 	servers := []*upstream.Server{}
 	for name, h := range map[string]http.Handler{"plain": plain, "events": events, "old": old} {
@@ -112,7 +107,7 @@ func testKillSwitch(t *testing.T, reads bool) {
 		servers = append(servers, server(t, upstream.Target{Name: name, URL: up.URL}, upstream.ServerOptions{}))
 	}
 	for _, name := range []string{"pipe", "oldpipe", "other"} {
-		servers = append(servers, server(t, upstream.Target{Name: name, Command: exe, Env: map[string]string{"FIXTURE": "tools"}}, upstream.ServerOptions{}))
+		servers = append(servers, fixtureOf(t, "tools", name, upstream.ServerOptions{}))
 	}
 	g := start(t, wire.Options{}, servers...)
 	judging(t, g, reads)

@@ -84,7 +84,7 @@ func (x *exchange) open(m rpc.Message) {
 		return
 	}
 	defer x.sessions.Release(s.ID)
-	answer, err := x.call(m, s)
+	answer, err := x.call(x.r.Context(), m, s)
 	if err != nil || !answer.Session || answer.Status >= http.StatusBadRequest {
 		defer x.sessions.Remove(s.ID)
 	} else {
@@ -97,17 +97,26 @@ func (x *exchange) open(m rpc.Message) {
 	x.deliver(answer, nil)
 }
 
-func (x *exchange) call(m rpc.Message, s *legacySession) (*upstream.Answer, error) {
+func (x *exchange) call(ctx context.Context, m rpc.Message, s *legacySession) (*upstream.Answer, error) {
 	call := &gateway.Call{Principal: x.who, Server: x.server, Era: upstream.EraLegacy, Message: m, Header: x.r.Header, ReadOnly: x.reads}
 	if s != nil {
 		call.Session = s.Session
 	}
-	return x.gateway.Call(x.r.Context(), call)
+	return x.gateway.Call(ctx, call)
 }
 
 // send forwards a message and delivers what comes back.
 func (x *exchange) send(m rpc.Message, s *legacySession) {
-	answer, err := x.call(m, s)
+	ctx := x.r.Context()
+	if s != nil {
+		ctx = x.outlive()
+		defer func() {
+			if !x.kept {
+				x.stop()
+			}
+		}()
+	}
+	answer, err := x.call(ctx, m, s)
 	switch {
 	case errors.Is(err, upstream.ErrNoSession) && s == nil:
 		x.fail(errNeedsSession)
@@ -121,9 +130,29 @@ func (x *exchange) send(m rpc.Message, s *legacySession) {
 	}
 }
 
-// resumable turns an answer into a stream that goes on without its reader: in
-// the legacy era a lost connection cancels nothing.
+// outlive returns the context of a call that goes on when its client hangs up: in
+// the legacy era that cancels nothing. A command is at work from the start; a URL
+// is called for the client until the call is carried on.
+func (x *exchange) outlive() context.Context {
+	ctx, stop := context.WithCancel(x.life)
+	x.stop = stop
+	if s := x.gateway.Servers()[x.server]; s == nil || s.Command == "" {
+		x.unhook = context.AfterFunc(x.r.Context(), stop)
+	}
+	return ctx
+}
+
+// resumable turns an answer into a stream that goes on without its reader.
 func (x *exchange) resumable(a *upstream.Answer, s *legacySession, first upstream.Item) {
+	x.follow(x.beginEvents(), x.carryOn(a, s, first), 0)
+}
+
+// carryOn has an answer go on in its session. Until it ends it counts as a call of
+// its caller: hanging up makes no room for more.
+func (x *exchange) carryOn(a *upstream.Answer, s *legacySession, first upstream.Item) *session.Events {
+	if x.kept = true; x.unhook != nil {
+		x.unhook()
+	}
 	events := s.events().Open()
 	if first.Msg != nil {
 		events.Append(first.Msg)
@@ -132,10 +161,12 @@ func (x *exchange) resumable(a *upstream.Answer, s *legacySession, first upstrea
 	x.sessions.Acquire(s.ID, x.owner)
 	go func() {
 		defer x.sessions.Release(s.ID)
+		defer x.free()
+		defer x.stop()
 		defer a.Close()
 		defer events.Finish()
 		for {
-			it, err := a.Stream.Next(context.Background())
+			it, err := a.Stream.Next(x.life)
 			if err != nil {
 				_, f := faultOf(err)
 				events.Append(f.Answer(id))
@@ -146,7 +177,7 @@ func (x *exchange) resumable(a *upstream.Answer, s *legacySession, first upstrea
 			}
 		}
 	}()
-	x.follow(x.beginEvents(), events, 0)
+	return events
 }
 
 // follow writes a session's stream from after the event with the given number.
@@ -178,7 +209,7 @@ func (x *exchange) get() {
 	if !x.begin(true) {
 		return
 	}
-	defer x.end(true)
+	defer x.leave()
 	_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
 	last := x.r.Header.Get(rpc.HeaderLastEvent)
 	answer, err := x.gateway.Listen(x.r.Context(), s.Session, last)

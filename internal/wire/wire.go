@@ -99,6 +99,9 @@ type Handler struct {
 	flight   inFlight
 	streams  chan struct{} // one token for each stream that waits for events
 	pipes    atomic.Int64  // that are open
+
+	life context.Context //nolint:containedctx // of calls that outlive their requests
+	end  context.CancelFunc
 }
 
 // New makes the handler of a gateway.
@@ -107,6 +110,7 @@ func New(g *gateway.Gateway, opts Options) *Handler {
 	h := &Handler{gateway: g, opts: opts, guard: newGuard(opts), flight: inFlight{max: opts.MaxInFlight}}
 	h.Trust(opts.Identity)
 	h.streams = make(chan struct{}, opts.MaxStreams)
+	h.life, h.end = context.WithCancel(context.Background())
 	h.sessions = session.NewTable[string](opts.Sessions, h.endSession)
 	return h
 }
@@ -123,8 +127,11 @@ func (h *Handler) Server() *http.Server {
 	}
 }
 
-// Close ends all sessions.
-func (h *Handler) Close() { h.sessions.Close() }
+// Close ends all sessions, and what still goes on in them.
+func (h *Handler) Close() {
+	h.end()
+	h.sessions.Close()
+}
 
 // A server is at prefix + name, the gateway's own endpoint at findPath; with the
 // suffix only reads are served.
@@ -184,6 +191,11 @@ type exchange struct {
 	server string
 	reads  bool   // only reads are served
 	id     []byte // of the message, once read
+
+	waits  bool               // it counts as a stream that waits for events, not as a call
+	kept   bool               // the call goes on without this request
+	stop   context.CancelFunc // ends the call of a session
+	unhook func() bool        // has the call not end with this request; nil if it does not anyway
 }
 
 func (x *exchange) notAllowed(allowed string) {
@@ -213,7 +225,7 @@ func (x *exchange) post() {
 	if !x.begin(m.Method == "subscriptions/listen") {
 		return
 	}
-	defer x.end(m.Method == "subscriptions/listen")
+	defer x.leave()
 	switch modern, err := isModern(x.r.Header, &m); {
 	case err != nil:
 		x.fail(err)

@@ -261,7 +261,17 @@ func TestQuestions_shared(t *testing.T) {
 
 // TestResume loses the connection in the middle of a call and asks for the rest.
 func TestResume(t *testing.T) {
-	g := start(t, wire.Options{}, command(t, "pipe", upstream.ServerOptions{}))
+	t.Run("passed", func(t *testing.T) {
+		testResume(t, start(t, wire.Options{}, command(t, "pipe", upstream.ServerOptions{})))
+	})
+	t.Run("judged", func(t *testing.T) {
+		g := start(t, wire.Options{}, fixtureOf(t, "tools", "pipe", upstream.ServerOptions{}))
+		judging(t, g, false)
+		testResume(t, g)
+	})
+}
+
+func testResume(t *testing.T, g *gate) {
 	id := g.open("pipe")
 	ctx, cancel := context.WithCancel(t.Context())
 	res, err := g.client.Do(g.request(ctx, "pipe", legacyCall("ask"), rpc.HeaderSession, id))
