@@ -284,8 +284,9 @@ func TestKill9_beforeForward(t *testing.T) {
 }
 
 // TestUnwritable: where the disk takes nothing more, calls are refused and the
-// server sees nothing. The engine does not come back by itself from that; a
-// gateway started again does.
+// server sees nothing. The first waits until the store's time is over, the others
+// do not; once the disk takes writes again, so does the gateway, by itself, and
+// nothing that was recorded is lost.
 func TestUnwritable(t *testing.T) {
 	a, dir := newActor(t), t.TempDir()
 	g := serveActor(t, dir, a)
@@ -296,16 +297,51 @@ func TestUnwritable(t *testing.T) {
 			t.Errorf("call %d: %s, %v, want %s", n, answer, err, want)
 		}
 	}
+	room := func(bytes uint64) {
+		t.Helper()
+		limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
+		if err := unix.Prlimit(g.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
 	act(1, `"content":[]`)
-	full := unix.Rlimit{Cur: 1, Max: unix.RLIM_INFINITY} // no file may grow
-	if err := unix.Prlimit(g.Process.Pid, unix.RLIMIT_FSIZE, &full, nil); err != nil {
-		t.Fatal(err)
+	for round := range 2 {
+		room(1) // no file may grow
+		act(2, "store_unavailable")
+		start := time.Now()
+		for range 10 {
+			act(2, "store_unavailable")
+		}
+		if took := time.Since(start); took > 15*time.Second { // if each waited its 3 s, it would be 30
+			t.Errorf("ten more calls were refused after %v", took)
+		}
+		if n := len(a.calls()); n != 1+round {
+			t.Errorf("the server got %d calls", n)
+		}
+		room(unix.RLIM_INFINITY)
+		wait(t, "the gateway does not take up writing", func() bool {
+			answer, err := g.act(t.Context(), http.DefaultClient, fmt.Sprintf(`{"n":%d}`, 3+round))
+			return err == nil && strings.Contains(answer, `"content":[]`)
+		})
 	}
-	act(2, "store_unavailable")
-	if n := len(a.calls()); n != 1 {
-		t.Errorf("the server got %d calls", n)
+	decided, _ := g.recorded(t)
+	for n := range 5 {
+		sum, err := strict.Sum(fmt.Appendf(nil, `{"n":%d}`, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n != 0 && n != 2 && !decided[sum.String()] {
+			t.Errorf("call %d is not in the log", n)
+		}
 	}
-	g.kill9()
-	g = serveActor(t, dir, a)
-	act(3, `"content":[]`)
+}
+
+// wait waits for a condition.
+func wait(t *testing.T, otherwise string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !cond(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(otherwise)
+		}
+	}
 }

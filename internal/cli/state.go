@@ -93,7 +93,7 @@ func healthText(h *api.StateHealth) string {
 		text += "The store answers, but does NOT take writes. What needs it is refused.\n" +
 			"What was not written: " + h.Unwritten + "\n"
 		if h.Embedded {
-			text += "If its disk is full, make room and start the gateway again.\n"
+			text += "If its disk is full, make room: then it is written to again by itself.\n"
 		}
 	default:
 		text += "The store answers.\n"

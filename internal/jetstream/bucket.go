@@ -49,7 +49,7 @@ func (e *Engine) Bucket(ctx context.Context, name string, o BucketOptions) (b *B
 	if err != nil {
 		return nil, false, e.notOpened("state", err)
 	}
-	return &Bucket{engine: e, kv: kv, written: e.writes.to(name)}, made, nil
+	return &Bucket{engine: e, kv: kv, written: e.writes.to(name, "$KV."+name+"."+encodeKey("room"))}, made, nil
 }
 
 // Get returns the value of a key and its revision; nil and 0 if there is none.
@@ -75,6 +75,9 @@ func (b *Bucket) Get(ctx context.Context, key string) ([]byte, uint64, error) {
 // not exist, and returns the new one. Another revision is CodeConflict. What it
 // returns without an error is on disk.
 func (b *Bucket) Swap(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if err := b.written.refusal(); err != nil {
+		return 0, err
+	}
 	whole := ctx
 	ctx, cancel := b.engine.within(ctx)
 	defer cancel()

@@ -295,6 +295,56 @@ func TestCluster_notLater(t *testing.T) {
 	}
 }
 
+// TestCluster_refusesAtOnce: of those who write to a store that is gone, the first
+// waits until its time is over, the others do not. When it is back it is written
+// to again, without anybody having to try.
+func TestCluster_refusesAtOnce(t *testing.T) {
+	dir, port := t.TempDir(), freePorts(t, 1)[0]
+	at := func(o *server.Options) { o.StoreDir, o.Port = dir, port }
+	s := lone(t, at)
+	e := open(t, jetstream.Options{URL: s.ClientURL(), Replicas: 1, Deadline: 2 * time.Second, Silence: time.Hour})
+	l, err := e.Log(t.Context(), "tenant", "epoch", jetstream.LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	b, _, err := e.Bucket(t.Context(), "b", jetstream.BucketOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Shutdown()
+	s.WaitForShutdown()
+	start := time.Now()
+	for range 10 {
+		if err := l.Append(t.Context(), []byte("lost")); annotary.CodeOf(err) != annotary.CodeStore {
+			t.Errorf("appended: %v", err)
+		}
+		if _, err := b.Swap(t.Context(), "k", nil, 0); annotary.CodeOf(err) != annotary.CodeStore {
+			t.Errorf("swapped: %v", err)
+		}
+	}
+	if took := time.Since(start); took > 25*time.Second { // if each waited, it would be 40
+		t.Errorf("20 writes were refused after %v", took)
+	}
+	lone(t, at)
+	until(t, "the store is not written to again", func() bool { return e.Health().Unwritten == "" })
+	if err := l.Append(t.Context(), []byte("kept")); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.Swap(t.Context(), "k", nil, 0); err != nil {
+		t.Error(err)
+	}
+	err = l.Read(t.Context(), 1, func(_ uint64, lines [][]byte) error {
+		if len(lines) != 1 || string(lines[0]) != "kept" { // what asks leaves nothing
+			t.Errorf("the log has %q", lines)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // until waits for a condition.
 func until(t *testing.T, otherwise string, cond func() bool) {
 	t.Helper()

@@ -179,7 +179,8 @@ func (e *Engine) greet(ctx context.Context) error {
 	}
 }
 
-// listen asks every second whether the store still answers.
+// listen asks every second whether the store still answers, also for what it did
+// not write.
 func (e *Engine) listen(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -188,6 +189,7 @@ func (e *Engine) listen(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			e.mend(ctx)
 			// A failure shows as silence; the next beat may succeed.
 			err := e.beat(ctx)
 			switch was := lost; {
@@ -208,7 +210,7 @@ func (e *Engine) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.opts.Deadline)
 	defer cancel()
 	if _, err := e.js.AccountInfo(ctx); err != nil {
-		err = plain(err)
+		err = e.writes.complained(plain(err))
 		why := err.Error()
 		e.problem.Store(&why)
 		return err

@@ -88,7 +88,7 @@ func (e *Engine) Log(ctx context.Context, name, epoch string, o LogOptions) (*Lo
 	if err != nil {
 		return nil, e.notOpened("the log", err)
 	}
-	l := &Log{engine: e, stream: stream, subject: subject, epoch: epoch, written: e.writes.to("the log")}
+	l := &Log{engine: e, stream: stream, subject: subject, epoch: epoch, written: e.writes.to("the log", subject)}
 	l.work.L = &l.mu
 	l.done.Go(l.write)
 	return l, nil
@@ -123,6 +123,9 @@ func (l *Log) join(line []byte) (p *pack, joined bool, err error) {
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil, false, unavailable("the log is closed", nil)
+	}
+	if err := l.written.refusal(); err != nil {
+		return nil, false, err
 	}
 	if n := len(l.queue); n > 0 && l.queue[n-1].takes(line) {
 		p = l.queue[n-1]
@@ -163,9 +166,10 @@ func (l *Log) write() {
 		l.packs++
 		id := fmt.Sprintf("%s-%d", l.epoch, l.packs)
 		l.mu.Unlock()
-		err := l.send(&nats.Msg{Subject: l.subject, Data: bytes.Join(p.lines, []byte{'\n'})}, id, p.born)
-		l.written.note(errors.Unwrap(err), l.engine.opts.Diary)
-		p.err = err
+		if p.err = l.written.refusal(); p.err == nil { // the one before may just have failed
+			p.err = l.send(&nats.Msg{Subject: l.subject, Data: bytes.Join(p.lines, []byte{'\n'})}, id, p.born)
+			l.written.note(errors.Unwrap(p.err), l.engine.opts.Diary)
+		}
 		close(p.done)
 	}
 }

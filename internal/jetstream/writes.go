@@ -1,7 +1,6 @@
 package jetstream
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // writes is how writing goes, to the log and to each bucket. A store whose disk is
@@ -24,34 +25,66 @@ type writes struct {
 
 // written is what became of the last write to one of them.
 type written struct {
-	what   string
-	failed atomic.Pointer[string] // why it was not made; nil if it was
-	all    *writes
+	what    string
+	subject string // of the engine, below which it is written
+	failed  atomic.Pointer[failure]
+	all     *writes
+}
+
+// A failure is why a write was not made.
+type failure struct {
+	why string
+	// silent says that nobody answered. Whoever writes next would wait as long
+	// for as little, so nobody does until the store answers again.
+	silent bool
 }
 
 // to returns how writing to something goes.
-func (w *writes) to(what string) *written {
+func (w *writes) to(what, subject string) *written {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.of == nil {
 		w.of = map[string]*written{}
 	}
 	if w.of[what] == nil {
-		w.of[what] = &written{what: what, all: w}
+		w.of[what] = &written{what: what, subject: subject, all: w}
 	}
 	return w.of[what]
 }
 
-// failing says what was not written last, and why; empty if all was.
-func (w *writes) failing() string {
+// sorted returns everything that is written to, in the order of names.
+func (w *writes) sorted() []*written {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	var out []*written
 	for _, what := range slices.Sorted(maps.Keys(w.of)) {
-		if why := w.of[what].failed.Load(); why != nil {
-			return what + ": " + *why
+		out = append(out, w.of[what])
+	}
+	return out
+}
+
+// failing says what was not written last, and why; empty if all was.
+func (w *writes) failing() string {
+	for _, one := range w.sorted() {
+		if f := one.failed.Load(); f != nil {
+			return one.what + ": " + f.why
 		}
 	}
 	return ""
+}
+
+// silent returns what nobody answered for.
+func (w *writes) silent() []*written {
+	return slices.DeleteFunc(w.sorted(), func(one *written) bool { return one.refusal() == nil })
+}
+
+// refusal is the error of a write that is not tried, because the last was not
+// answered; nil if it may be tried.
+func (w *written) refusal() error {
+	if f := w.failed.Load(); f != nil && f.silent {
+		return unavailable("the store takes no writes", errors.New(f.why))
+	}
+	return nil
 }
 
 // note learns what became of a write, and tells when writes begin to fail and
@@ -63,13 +96,23 @@ func (w *written) note(err error, diary *slog.Logger) {
 		}
 		return
 	}
-	why := plain(err).Error()
-	if c := w.all.complaint.Load(); c != nil && errors.Is(err, context.DeadlineExceeded) {
-		why += "; the engine last said: " + *c
+	_, answered := errors.AsType[*jetstream.APIError](err)
+	err = plain(err)
+	if !answered {
+		err = w.all.complained(err)
 	}
-	if w.failed.Swap(&why) == nil {
-		diary.Warn("the store did not take a write; what needs it is refused", "to", w.what, "error", why)
+	f := &failure{why: err.Error(), silent: !answered}
+	if w.failed.Swap(f) == nil {
+		diary.Warn("the store did not take a write; what needs it is refused", "to", w.what, "error", f.why)
 	}
+}
+
+// complained adds to an error what the engine last complained of.
+func (w *writes) complained(err error) error {
+	if c := w.complaint.Load(); c != nil {
+		return fmt.Errorf("%w; the engine last said: %s", err, *c)
+	}
+	return err
 }
 
 // Errorf keeps what the engine complains of.
