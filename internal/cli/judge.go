@@ -52,7 +52,7 @@ func openLedger(ctx context.Context, c *config.Config, diary *slog.Logger) (*led
 	if err != nil {
 		return nil, err
 	}
-	log, err := engine.Log(ctx, annotary.DefaultTenant, rand.Text(), jetstream.LogOptions{MaxBytes: int64(c.Audit.Max)})
+	log, err := engine.Log(ctx, annotary.DefaultTenant, rand.Text(), logOptions(c))
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}

@@ -53,11 +53,19 @@ func (l *ledger) keep(c *config.Config, diary *slog.Logger) error {
 		return err
 	}
 	if l.keeper != nil {
+		if err := l.log.Limit(context.Background(), logOptions(c)); err != nil {
+			return err
+		}
 		l.keeper.end()
 	}
 	l.keeper = k
 	k.begin(l.spool, diary)
 	return nil
+}
+
+// logOptions say how the log itself is kept.
+func logOptions(c *config.Config) jetstream.LogOptions {
+	return jetstream.LogOptions{MaxBytes: int64(c.Audit.Max)}
 }
 
 // newKeeper makes a keeper that has not begun.

@@ -32,17 +32,23 @@ type BucketOptions struct {
 }
 
 // Bucket opens a bucket, and says whether it had to be made: a new bucket on an
-// old installation has forgotten something.
+// old installation has forgotten something. One that is kept otherwise than the
+// options say is changed.
 func (e *Engine) Bucket(ctx context.Context, name string, o BucketOptions) (b *Bucket, made bool, err error) {
 	ctx, cancel := e.within(ctx)
 	defer cancel()
+	want := jetstream.KeyValueConfig{
+		Bucket: name, History: 1, TTL: o.TTL, Storage: jetstream.FileStorage, Replicas: e.opts.Replicas,
+	}
 	var kv jetstream.KeyValue
 	err = settled(ctx, forming, func() error {
 		if kv, err = e.js.KeyValue(ctx, name); errors.Is(err, jetstream.ErrBucketNotFound) {
 			made = true
-			kv, err = e.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-				Bucket: name, History: 1, TTL: o.TTL, Storage: jetstream.FileStorage, Replicas: e.opts.Replicas,
-			})
+			kv, err = e.js.CreateKeyValue(ctx, want)
+			return err
+		}
+		if err == nil {
+			err = e.adjust(ctx, kv, want)
 		}
 		return err
 	})
@@ -50,6 +56,19 @@ func (e *Engine) Bucket(ctx context.Context, name string, o BucketOptions) (b *B
 		return nil, false, e.notOpened("state", err)
 	}
 	return &Bucket{engine: e, kv: kv, written: e.writes.to(name, "$KV."+name+"."+encodeKey("room"))}, made, nil
+}
+
+// adjust has a bucket kept as is wanted now.
+func (e *Engine) adjust(ctx context.Context, kv jetstream.KeyValue, want jetstream.KeyValueConfig) error {
+	status, err := kv.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if is := status.Config(); is.Replicas == want.Replicas && is.TTL == want.TTL {
+		return nil
+	}
+	_, err = e.js.UpdateKeyValue(ctx, want)
+	return err
 }
 
 // Get returns the value of a key and its revision; nil and 0 if there is none.

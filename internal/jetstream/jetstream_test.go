@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/jetstream"
@@ -75,6 +77,89 @@ func TestEmbedded(t *testing.T) {
 
 func TestThreeServers(t *testing.T) {
 	suite(t, open(t, jetstream.Options{URL: cluster(t), Deadline: 20 * time.Second}))
+}
+
+// TestChangedOptions: what the configuration says of replicas and of time holds for
+// what is there already, and nothing of it is lost.
+func TestChangedOptions(t *testing.T) {
+	url, ctx := cluster(t), t.Context()
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := natsjs.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, replicas := range []int{1, 3, 1} {
+		ttl := time.Duration(i) * time.Hour
+		e := open(t, jetstream.Options{URL: url, Deadline: 20 * time.Second, Replicas: replicas})
+		b, made, err := e.Bucket(ctx, "b", jetstream.BucketOptions{TTL: ttl})
+		if err != nil || made != (i == 0) {
+			t.Fatal(made, err)
+		}
+		l, err := e.Log(ctx, "tenant", fmt.Sprint("epoch", i), jetstream.LogOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		for names := js.ListStreams(ctx); ; {
+			info, more := <-names.Info()
+			if !more {
+				break
+			}
+			if got := info.Config.Replicas; got != replicas {
+				t.Errorf("%s has %d replicas, want %d", info.Config.Name, got, replicas)
+			}
+			if got := info.Config.MaxAge; strings.HasPrefix(info.Config.Name, "KV_") && got != ttl {
+				t.Errorf("%s keeps what is in it for %v, want %v", info.Config.Name, got, ttl)
+			}
+		}
+		if v, rev, err := b.Get(ctx, "k"); err != nil || i > 0 && string(v) != fmt.Sprint(i-1) {
+			t.Errorf("%q, %v", v, err)
+		} else if _, err := b.Swap(ctx, "k", fmt.Append(nil, i), rev); err != nil {
+			t.Error(err)
+		}
+		if err := l.Append(ctx, fmt.Append(nil, i)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestChangedMax: how large a log may grow can be said anew. What is in it stays,
+// though it be more.
+func TestChangedMax(t *testing.T) {
+	e := open(t, jetstream.Options{Dir: t.TempDir()})
+	l, err := e.Log(t.Context(), "small", "epoch", jetstream.LogOptions{MaxBytes: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	fill := func() (n int) {
+		for n < 20 && l.Append(t.Context(), []byte(strings.Repeat("x", 1000))) == nil {
+			n++
+		}
+		return n
+	}
+	small := fill()
+	if err := l.Limit(t.Context(), jetstream.LogOptions{MaxBytes: 8192}); err != nil {
+		t.Fatal(err)
+	}
+	large := fill()
+	if err := l.Limit(t.Context(), jetstream.LogOptions{MaxBytes: 2048}); err != nil {
+		t.Fatal(err)
+	}
+	if n := fill(); small == 0 || large == 0 || n != 0 {
+		t.Errorf("%d entries, %d more, %d more", small, large, n)
+	}
+	if err := l.Limit(t.Context(), jetstream.LogOptions{}); err != nil || fill() != 20 {
+		t.Errorf("without a limit it is full: %v", err)
+	}
+	n := 0
+	if err := l.Read(t.Context(), 1, func(uint64, [][]byte) error { n++; return nil }); err != nil || n != small+large+20 {
+		t.Errorf("%d packs, %v", n, err)
+	}
 }
 
 // cluster starts three servers with routes on loopback and returns their URLs.

@@ -35,6 +35,7 @@ const (
 type Log struct {
 	engine  *Engine
 	stream  jetstream.Stream
+	name    string
 	subject string
 	epoch   string // of this opening: makes the ids of its packs unique
 	written *written
@@ -70,28 +71,43 @@ type LogOptions struct {
 
 // Log opens the log of that name. The epoch must be new at every opening.
 func (e *Engine) Log(ctx context.Context, name, epoch string, o LogOptions) (*Log, error) {
-	ctx, cancel := e.within(ctx)
+	l := &Log{engine: e, name: name, subject: "annotary.log." + encodeKey(name), epoch: epoch}
+	var err error
+	if l.stream, err = l.make(ctx, o); err != nil {
+		return nil, err
+	}
+	l.written = e.writes.to("the log", l.subject)
+	l.work.L = &l.mu
+	l.done.Go(l.write)
+	return l, nil
+}
+
+// Limit has the log keep its entries otherwise from now on. None that is there is
+// dropped.
+func (l *Log) Limit(ctx context.Context, o LogOptions) error {
+	_, err := l.make(ctx, o)
+	return err
+}
+
+// make makes the stream of the log, or changes the one that is there.
+func (l *Log) make(ctx context.Context, o LogOptions) (stream jetstream.Stream, err error) {
+	ctx, cancel := l.engine.within(ctx)
 	defer cancel()
-	subject := "annotary.log." + encodeKey(name)
 	if o.MaxBytes == 0 {
 		o.MaxBytes = -1
 	}
-	var stream jetstream.Stream
-	err := settled(ctx, forming, func() (err error) {
-		stream, err = e.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-			Name: logPrefix + encodeKey(name), Description: "audit log of " + name,
-			Subjects: []string{subject}, Storage: jetstream.FileStorage, Replicas: e.opts.Replicas,
+	err = settled(ctx, forming, func() error {
+		stream, err = l.engine.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+			Name: logPrefix + encodeKey(l.name), Description: "audit log of " + l.name,
+			Subjects: []string{l.subject}, Storage: jetstream.FileStorage, Replicas: l.engine.opts.Replicas,
 			MaxBytes: o.MaxBytes, Discard: jetstream.DiscardNew, DenyDelete: true, Duplicates: dedupWindow,
 		})
 		return err
 	})
 	if err != nil {
-		return nil, e.notOpened("the log", err)
+		return nil, l.engine.notOpened("the log", err)
 	}
-	l := &Log{engine: e, stream: stream, subject: subject, epoch: epoch, written: e.writes.to("the log", subject)}
-	l.work.L = &l.mu
-	l.done.Go(l.write)
-	return l, nil
+	return stream, nil
 }
 
 // Append adds an entry and returns when it is on disk. An error means the entry
