@@ -87,7 +87,9 @@ func newDatabase(t testing.TB) *database {
 func (d *database) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = d.dir
-	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "TZ=UTC")
+	// MariaDB clears its temporary directory of what an earlier one left there,
+	// which must not be the tables of another that is running.
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "TZ=UTC", "TMPDIR="+d.dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: d.cred}
 	return cmd
 }
