@@ -111,7 +111,7 @@ func (n Narrowing) Apply(h annotary.Hints, by annotary.Source) annotary.Hints {
 // could take for it, such as dryRun beside dry_run.
 func twinOf(args strict.Raw, pointer string) string {
 	cut := strings.LastIndexByte(pointer, '/')
-	own := strings.NewReplacer("~1", "/", "~0", "~").Replace(pointer[cut+1:])
+	own := strict.UnescapePointer(pointer[cut+1:])
 	for key := range strict.Members(strict.At(args, pointer[:cut])) {
 		if key != own && squash(key) == squash(own) {
 			return key

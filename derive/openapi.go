@@ -159,7 +159,7 @@ func (a *api) follow(v strict.Raw) strict.Raw {
 		section = maps.Collect(strict.Members(strict.At(a.root, ref[1:cut])))
 		a.sections[ref[:cut]] = section
 	}
-	return section[strings.NewReplacer("~1", "/", "~0", "~").Replace(ref[cut+1:])]
+	return section[strict.UnescapePointer(ref[cut+1:])]
 }
 
 // parameter returns the inputs a parameter stands for.

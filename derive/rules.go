@@ -2,7 +2,6 @@ package derive
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/strict"
@@ -14,7 +13,7 @@ import (
 func Rules(t annotary.Tool) []Rule {
 	var rules []Rule
 	for name, schema := range strict.Members(strict.Get(t.Input, "properties")) {
-		at := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+		at := "/" + strict.EscapePointer(name)
 		switch kind := suggests(&t, squash(name), schema); kind {
 		case "":
 		case KindSQL:

@@ -101,7 +101,7 @@ func (s *sanitiser) drop(path []string) {
 	}
 	var b strings.Builder
 	for _, part := range path {
-		b.WriteString("/" + escape(part))
+		b.WriteString("/" + strict.EscapePointer(part))
 	}
 	s.dropped = append(s.dropped, b.String())
 }

@@ -161,7 +161,7 @@ func (c *compiler) older(r *rule, at string, raw strict.Raw) {
 var exclusives = map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
 func (c *compiler) keyword(r *rule, at, name string, v strict.Raw) {
-	below := at + "/" + escape(name)
+	below := at + "/" + strict.EscapePointer(name)
 	switch name {
 	case "$ref":
 		r.ref = c.refer(at, v)
@@ -189,7 +189,7 @@ func (c *compiler) keyword(r *rule, at, name string, v strict.Raw) {
 }
 
 func (c *compiler) objectKeyword(r *rule, at, name string, v strict.Raw) {
-	below := at + "/" + escape(name)
+	below := at + "/" + strict.EscapePointer(name)
 	switch name {
 	case "properties":
 		r.props = c.named(below, v)
@@ -204,7 +204,7 @@ func (c *compiler) objectKeyword(r *rule, at, name string, v strict.Raw) {
 				c.fail(below, "a pattern of member names cannot be read")
 				return
 			}
-			r.patterns = append(r.patterns, patternRule{re, c.rule(below+"/"+escape(pattern), schema)})
+			r.patterns = append(r.patterns, patternRule{re, c.rule(below+"/"+strict.EscapePointer(pattern), schema)})
 		}
 	case "additionalProperties":
 		r.additional = c.rule(below, v)
@@ -241,7 +241,7 @@ func (r *rule) need(names []string) {
 }
 
 func (c *compiler) arrayKeyword(r *rule, at, name string, v strict.Raw) {
-	below := at + "/" + escape(name)
+	below := at + "/" + strict.EscapePointer(name)
 	switch name {
 	case "prefixItems":
 		r.prefix = c.each(below, v)
@@ -269,7 +269,7 @@ func (c *compiler) arrayKeyword(r *rule, at, name string, v strict.Raw) {
 }
 
 func (c *compiler) scalarKeyword(r *rule, at, name string, v strict.Raw) {
-	below := at + "/" + escape(name)
+	below := at + "/" + strict.EscapePointer(name)
 	switch name {
 	case "minLength":
 		r.minLength = c.number(below, v)
@@ -340,7 +340,7 @@ func (c *compiler) each(at string, v strict.Raw) []*rule {
 func (c *compiler) named(at string, v strict.Raw) map[string]*rule {
 	rules := map[string]*rule{}
 	for name, schema := range strict.Members(v) {
-		rules[name] = c.rule(at+"/"+escape(name), schema)
+		rules[name] = c.rule(at+"/"+strict.EscapePointer(name), schema)
 	}
 	return rules
 }
@@ -384,7 +384,7 @@ func (c *compiler) anchor(at string, raw strict.Raw, name string) (string, bool)
 		return at, true
 	}
 	for member, v := range strict.Members(raw) {
-		if found, ok := c.anchor(at+"/"+escape(member), v, name); ok {
+		if found, ok := c.anchor(at+"/"+strict.EscapePointer(member), v, name); ok {
 			return found, true
 		}
 	}
@@ -414,8 +414,3 @@ func texts(v strict.Raw) []string {
 	}
 	return list
 }
-
-var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
-
-// escape writes a member name as a part of a JSON Pointer.
-func escape(name string) string { return pointerEscapes.Replace(name) }

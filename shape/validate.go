@@ -45,7 +45,7 @@ func violated(format string, args ...any) error {
 // within says of a violation that it is in the member or element of that name.
 func within(name string, err error) error {
 	if v, ok := errors.AsType[*Violation](err); ok {
-		return &Violation{"/" + escape(name) + v.At, v.Problem}
+		return &Violation{"/" + strict.EscapePointer(name) + v.At, v.Problem}
 	}
 	return err
 }

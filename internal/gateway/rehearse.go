@@ -88,7 +88,7 @@ func (d *draft) rehearsed() (*Call, error) {
 	}
 	var names []string
 	for name := range strings.SplitSeq(strings.TrimPrefix(d.at, "/"), "/") {
-		names = append(names, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
+		names = append(names, strict.UnescapePointer(name))
 	}
 	args = strict.Set(args, []byte("true"), names...)
 	params := strict.Set(strict.Without(msg.Params(), "inputResponses", "requestState"), args, "arguments")

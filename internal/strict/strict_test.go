@@ -94,6 +94,17 @@ func TestUnambiguous(t *testing.T) {
 	}
 }
 
+func TestEscapePointer(t *testing.T) {
+	for name, part := range map[string]string{"": "", "plain": "plain", "a/b": "a~1b", "~": "~0", "~1": "~01", "/~/": "~1~0~1"} {
+		if got := strict.EscapePointer(name); got != part {
+			t.Errorf("EscapePointer(%q) = %q, want %q", name, got, part)
+		}
+		if got := strict.UnescapePointer(part); got != name {
+			t.Errorf("UnescapePointer(%q) = %q, want %q", part, got, name)
+		}
+	}
+}
+
 func TestAt(t *testing.T) {
 	doc := []byte(`{"a/b":{"~":[10,{"c":"x"}]},"":0}`)
 	for _, tt := range []struct{ pointer, want string }{

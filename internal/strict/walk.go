@@ -121,7 +121,7 @@ func At(raw Raw, pointer string) Raw {
 		return nil
 	}
 	for part := range strings.SplitSeq(pointer[1:], "/") {
-		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		part = UnescapePointer(part)
 		if KindOf(raw) == Array {
 			raw = element(raw, part)
 		} else {
@@ -183,12 +183,20 @@ func ends(at string, raw Raw, yield func(string, Raw) bool) bool {
 	return yield(at, raw)
 }
 
+var (
+	pointerEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
+	pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
 // EscapePointer writes a name as a part of a JSON Pointer.
-func EscapePointer(name string) string {
-	if !strings.ContainsAny(name, "~/") {
-		return name
+func EscapePointer(name string) string { return pointerEscaper.Replace(name) }
+
+// UnescapePointer reads a part of a JSON Pointer as the name it stands for.
+func UnescapePointer(part string) string {
+	if !strings.Contains(part, "~") { // the replacer would copy it
+		return part
 	}
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return pointerUnescaper.Replace(part)
 }
 
 // Quote returns s as a JSON string. Invalid UTF-8 becomes U+FFFD.
