@@ -1,6 +1,7 @@
 package annotary
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -246,23 +247,10 @@ func checkOperator(claims []Claim) error {
 // compareClaims orders claims by content, so that their order on arrival never
 // shows in the answer.
 func compareClaims(a, b Claim) int {
-	for _, d := range []int{
-		int(a.Hint) - int(b.Hint), int(a.By) - int(b.By), int(a.Value) - int(b.Value),
-		compare(b.Confidence, a.Confidence), b.Calls - a.Calls, compare(a.Why, b.Why), compare(a.Evidence, b.Evidence),
-	} {
-		if d != 0 {
-			return d
-		}
-	}
-	return 0
-}
-
-func compare[T string | float64](a, b T) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	return cmp.Or(
+		cmp.Compare(a.Hint, b.Hint), cmp.Compare(a.By, b.By), cmp.Compare(a.Value, b.Value),
+		cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.Calls, a.Calls),
+		cmp.Compare(a.Why, b.Why), cmp.Compare(a.Evidence, b.Evidence),
+		cmp.Compare(ValueOf(a.TriedNetwork), ValueOf(b.TriedNetwork)),
+	)
 }

@@ -183,6 +183,23 @@ func knownFrom(data []byte) annotary.Known {
 	return k
 }
 
+// Claims that differ in one field only are told in the same order, whichever
+// came first.
+func TestResolve_order(t *testing.T) {
+	claim := annotary.Claim{Hint: annotary.OpenWorld, Value: annotary.No, By: annotary.FromVerified, Calls: 5}
+	tried := claim
+	tried.TriedNetwork = true
+	operator := annotary.Claim{Hint: annotary.OpenWorld, Value: annotary.Yes, By: annotary.FromOperator}
+	one, err := annotary.Resolve(annotary.Known{Claims: []annotary.Claim{operator, claim, tried}})
+	if err != nil || len(one.Findings) != 2 {
+		t.Fatal(one.Findings, err)
+	}
+	other, err := annotary.Resolve(annotary.Known{Claims: []annotary.Claim{tried, claim, operator}})
+	if err != nil || !reflect.DeepEqual(one, other) {
+		t.Errorf("the order of claims shows:\n%v\n%v %v", one, other, err)
+	}
+}
+
 // FuzzResolve holds the table to its promises: the order of claims never shows,
 // the spec's four are always decided and consistent, a safe value is always
 // vouched for, and a claim of a server that is not believed (or a derived one)
