@@ -198,7 +198,7 @@ func (o *acceptOptions) collect(ctx context.Context, c *config.Config, path stri
 		return h, annotary.E(annotary.CodeUsage, fmt.Sprintf("there is no server %q in %s", server, path), nil).
 			WithHint("write SERVER or SERVER/GLOB, as in the configuration")
 	}
-	for _, name := range slices.Sorted(keysOf(c.Servers)) {
+	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
 		s := c.Servers[name]
 		if s.Disabled || server != "" && server != name {
 			continue

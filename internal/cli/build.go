@@ -1,10 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
-	"iter"
 	"log/slog"
-	"maps"
 	"net/url"
 	"reflect"
 	"slices"
@@ -82,20 +81,14 @@ var sharing = map[config.Instance]upstream.Sharing{
 }
 
 func serverOptions(c *config.Config, s config.Server, log *slog.Logger) upstream.ServerOptions {
-	pick := func(own, all config.Duration) config.Duration {
-		if own != 0 {
-			return own
-		}
-		return all
-	}
 	return upstream.ServerOptions{
 		Sharing:  sharing[s.Instance],
-		Connect:  pick(s.Timeouts.Connect, c.Timeouts.Connect).D(),
-		Start:    pick(s.Timeouts.Start, c.Timeouts.Start).D(),
-		Silence:  pick(s.Timeouts.Call, c.Timeouts.Call).D(),
+		Connect:  cmp.Or(s.Timeouts.Connect, c.Timeouts.Connect).D(),
+		Start:    cmp.Or(s.Timeouts.Start, c.Timeouts.Start).D(),
+		Silence:  cmp.Or(s.Timeouts.Call, c.Timeouts.Call).D(),
 		Probe:    c.Timeouts.Probe.D(),
 		Idle:     c.Timeouts.Unused.D(),
-		Stop:     pick(s.Timeouts.Stop, c.Timeouts.Stop).D(),
+		Stop:     cmp.Or(s.Timeouts.Stop, c.Timeouts.Stop).D(),
 		MaxBytes: int(c.Limits.Response),
 		Log:      log,
 	}
@@ -128,5 +121,3 @@ func wireOptions(c *config.Config, log *slog.Logger) wire.Options {
 		Log:            log,
 	}
 }
-
-func keysOf[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }

@@ -158,7 +158,7 @@ func scopeRules(c *config.Config, server, path string) []catalog.ScopeRule {
 		}
 	}
 	for name, scopes := range c.ScopesByClass {
-		if class, ok := config.ClassOf(name); ok {
+		if class, ok := annotary.ParseClass(name); ok {
 			rules = append(rules, catalog.ScopeRule{Class: &class, Scopes: scopes, At: at})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -176,7 +177,7 @@ func compilePolicies(c *config.Config) (*policy.Set, error) {
 // profilesOf are the profiles of a configuration, by name.
 func profilesOf(c *config.Config) []gateway.Profile {
 	var out []gateway.Profile
-	for _, name := range slices.Sorted(keysOf(c.Profiles)) {
+	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		p := c.Profiles[name]
 		out = append(out, gateway.Profile{Name: name, Users: p.Users, Groups: p.Groups, Servers: p.Servers})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -344,7 +345,7 @@ func (d *daemon) reload() error {
 		d.operators.Store(operatorIdentity(next, d.operatorAt.String()))
 	}
 	d.cfg = next
-	d.gateway.Announce(slices.Collect(keysOf(d.gateway.Servers()))...)
+	d.gateway.Announce(slices.Collect(maps.Keys(d.gateway.Servers()))...)
 	return nil
 }
 
@@ -426,7 +427,7 @@ func (d *daemon) reloadOn(ctx context.Context, hangup <-chan os.Signal) {
 }
 
 func (d *daemon) printAddresses(o *serveOptions) error {
-	names := slices.Sorted(keysOf(d.gateway.Servers()))
+	names := slices.Sorted(maps.Keys(d.gateway.Servers()))
 	base := baseURL(d.config(), d.at)
 	if o.json {
 		list := make([]map[string]string, len(names))

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -68,7 +69,7 @@ func runStdio(ctx context.Context, o *stdioOptions) error {
 		o.server = gateway.Find
 	} else if s, ok := cfg.Servers[o.server]; !ok || s.Disabled {
 		return annotary.E(annotary.CodeConfig, "the configuration has no server "+o.server, nil).
-			WithHint(path + " has " + cmp.Or(strings.Join(slices.Sorted(keysOf(cfg.Servers)), ", "), "no servers"))
+			WithHint(path + " has " + cmp.Or(strings.Join(slices.Sorted(maps.Keys(cfg.Servers)), ", "), "no servers"))
 	}
 	if o.reads && !cfg.Judged() {
 		return annotary.E(annotary.CodeConfig, "this configuration judges nothing, so nobody vouches for a read", nil).

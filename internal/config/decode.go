@@ -5,10 +5,11 @@ import (
 	"encoding"
 	"errors"
 	"io"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -205,11 +206,7 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, what string) {
 		case ok && d.once(seen, key):
 			d.value(val, v.Field(i), below(what, key.Value))
 		case !ok && !d.loose:
-			known := make([]string, 0, len(fields))
-			for k := range fields {
-				known = append(known, k)
-			}
-			sort.Strings(known)
+			known := slices.Sorted(maps.Keys(fields))
 			d.add(key.Line, key.Column, guess(key.Value, known), "unknown key %q in %s", key.Value, title(what))
 		}
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -58,7 +59,7 @@ func expand(s string, d dialect, env func(string) (string, bool)) (string, error
 		}
 		name, fallback, err := d(m[2 : len(m)-1])
 		if err != nil || name == "" {
-			failed = firstOf(failed, err)
+			failed = cmp.Or(failed, err)
 			return m
 		}
 		v, ok := env(name)
@@ -68,17 +69,10 @@ func expand(s string, d dialect, env func(string) (string, bool)) (string, error
 		case fallback != nil:
 			return *fallback
 		}
-		failed = firstOf(failed, fmt.Errorf("the variable %s %w", name, errNotSet))
+		failed = cmp.Or(failed, fmt.Errorf("the variable %s %w", name, errNotSet))
 		return m
 	})
 	return out, failed
-}
-
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 func isEnvName(s string) bool {

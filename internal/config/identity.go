@@ -258,19 +258,9 @@ func (d *decoder) checkScopeRules(c *Config, root *yaml.Node) {
 		d.checkScopes(root, []string{"scopes", pattern}, scopes)
 	}
 	for class, scopes := range c.ScopesByClass {
-		if _, ok := ClassOf(class); !ok {
+		if _, ok := annotary.ParseClass(class); !ok {
 			d.at(root, []string{"scopes_by_class", class}, "write read, write or destructive", "there is no class %q", class)
 		}
 		d.checkScopes(root, []string{"scopes_by_class", class}, scopes)
 	}
-}
-
-// ClassOf returns the class of that name.
-func ClassOf(name string) (annotary.Class, bool) {
-	for _, c := range []annotary.Class{annotary.Read, annotary.Write, annotary.Destroy} {
-		if c.String() == name {
-			return c, true
-		}
-	}
-	return 0, false
 }

@@ -1,8 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/annotary/annotary"
@@ -37,9 +38,8 @@ func (ps *problems) err() error {
 	if len(ps.list) == 0 {
 		return nil
 	}
-	sort.SliceStable(ps.list, func(i, j int) bool {
-		a, b := ps.list[i], ps.list[j]
-		return a.line < b.line || a.line == b.line && a.column < b.column
+	slices.SortStableFunc(ps.list, func(a, b problem) int {
+		return cmp.Or(a.line-b.line, a.column-b.column)
 	})
 	if len(ps.list) == 1 {
 		p := ps.list[0]
