@@ -176,11 +176,15 @@ func overridesMethod(all strict.Raw) string {
 // readActions are the verbs that name an action which only reads. The list is
 // shorter than the lexicon on purpose: there a wrong guess is a proposal, here
 // it would let a call through.
-var readActions = wordSet(`get list search find read show describe view count lookup inspect status info help whoami
-	preview browse`)
+var readActions = wordSet(`get list search find read show describe view count lookup inspect preview browse`)
 
-// otherActions are words behind a verb that make it do something else too:
-// get_or_create, find_and_modify.
+// readAlone are words that name such an action only by themselves: in
+// status_disable the status is what is acted on.
+var readAlone = wordSet(`status info help whoami`)
+
+// otherActions are words behind a verb that make it do something else too, as do
+// the verbs of the lexicon that are nothing but verbs: get_or_create,
+// find_and_modify.
 var otherActions = wordSet(`and or then else plus create add insert new set update upsert edit modify write replace patch
 	delete remove drop purge clear reset flush pop push send post publish run execute apply lock unlock mark move
 	increment decrement archive cancel close save store`)
@@ -205,9 +209,12 @@ func readsOnly(action string) bool {
 	}
 	words := splitName(action)
 	if !readActions[words[0]] {
-		return false
+		return len(words) == 1 && readAlone[words[0]]
 	}
-	return !slices.ContainsFunc(words[1:], func(w string) bool { return otherActions[w] })
+	return !slices.ContainsFunc(words[1:], func(w string) bool {
+		v := verbOf(w)
+		return otherActions[w] || v.rank == firm && v.kind.writes()
+	})
 }
 
 func notInAction(r rune) bool {
