@@ -142,8 +142,7 @@ func (c *Client) do(ctx context.Context, method, path string, body any) (*http.R
 			WithHint("the address is that of operator.listen, and not of the MCP clients")
 	}
 	if err != nil {
-		return nil, annotary.E(annotary.CodeConnect, "no gateway is running here", err).
-			WithHint("start one with 'annotary serve', or name the configuration of the one you mean with --config")
+		return nil, NotRunning(err)
 	}
 	if res.StatusCode == http.StatusOK {
 		return res, nil
@@ -154,4 +153,10 @@ func (c *Client) do(ctx context.Context, method, path string, body any) (*http.R
 		return nil, annotary.E(annotary.CodeInternal, "the gateway answered "+res.Status, err)
 	}
 	return nil, annotary.E(f.Code, f.Message, nil).WithHint(f.Hint)
+}
+
+// NotRunning is the error of a command that finds no gateway on this machine.
+func NotRunning(err error) error {
+	return annotary.E(annotary.CodeConnect, "no gateway is running here", err).
+		WithHint("start one with 'annotary serve', or name the configuration of the one you mean with --config")
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -251,6 +252,10 @@ func readNotes(paths ...string) ([][]byte, error) {
 func publicKeys(configPath string, given []string) ([]string, error) {
 	if len(given) == 0 {
 		cfg, err := loadData(configPath)
+		if configPath == "" && errors.Is(err, fs.ErrNotExist) {
+			return nil, annotary.E(annotary.CodeConfig, "the public key of the log is not known", err).
+				WithHint("give it with --key, or name the configuration of the gateway with --config")
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -109,6 +109,7 @@ func newRootCmd(s *Streams) *cobra.Command {
 	root.AddCommand(newKeysCmd(s))
 	root.AddCommand(newStdioCmd(s))
 	root.AddCommand(newVersionCmd(s))
+	root.SetHelpCommand(newHelpCmd())
 	addGroups(root)
 	fitHelp(root)
 	return root
@@ -176,7 +177,11 @@ func report(w io.Writer, err error) {
 	if err == nil || annotary.CodeOf(err) == annotary.CodeFindings {
 		return
 	}
-	fmt.Fprintf(w, "annotary: %s\n", strings.TrimSuffix(err.Error(), "."))
+	text := err.Error()
+	if !strings.HasSuffix(text, "...") {
+		text = strings.TrimSuffix(text, ".")
+	}
+	fmt.Fprintf(w, "annotary: %s\n", text)
 	if e, ok := errors.AsType[*annotary.Error](err); ok && e.Hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", e.Hint)
 	}

@@ -8,6 +8,22 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// newHelpCmd is 'annotary help', which refuses what is not a command.
+func newHelpCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Say how a command is used",
+		Example: "  annotary help scan\n  annotary help approvals approve",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, unknown, _ := cmd.Root().Find(args)
+			if err := knownCommand(about, unknown); err != nil {
+				return err
+			}
+			return about.Help()
+		},
+	}
+}
+
 // fitHelp keeps the help of every command within the width of a terminal.
 func fitHelp(root *cobra.Command) {
 	usage := root.UsageTemplate()

@@ -50,6 +50,9 @@ func operatorOf(where string) (*api.Client, error) {
 		return remoteOperator(where)
 	}
 	cfg, err := loadData(where)
+	if where == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, api.NotRunning(err) // there never was one
+	}
 	if err != nil {
 		return nil, err
 	}

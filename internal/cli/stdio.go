@@ -31,7 +31,7 @@ func newStdioCmd(s *Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "stdio",
 		GroupID: groupRun,
-		Short:   "Let a client that starts commands reach a server through the gateway",
+		Short:   "Let a client that starts commands reach the gateway",
 		Long: "Carry MCP between a client's pipe and the gateway. Write this command into a\n" +
 			"client's configuration in place of the server's own. All pipes of a user share\n" +
 			"one gateway; if none runs it is started in the background, and ends by itself\n" +
