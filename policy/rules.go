@@ -111,12 +111,17 @@ func compileRules(prefix string, r annotary.Rules, among string) string {
 	for _, c := range []struct {
 		class annotary.Class
 		v     annotary.Verdict
-	}{{annotary.Read, r.Read}, {annotary.Write, r.Write}, {annotary.Destroy, r.Destructive}} {
+		does  string
+	}{
+		{annotary.Read, r.Read, "it reads"},
+		{annotary.Write, r.Write, "it changes something"},
+		{annotary.Destroy, r.Destructive, "it may delete or overwrite something"},
+	} {
 		when := fmt.Sprintf(`resource.class == %q`, c.class)
 		if c.v != annotary.NoRule {
 			w.policy("permit", c.class.String(), annotary.CodeClass, onUse, when, "", "tools of class "+c.class.String()+" may be used")
 		}
-		w.restrict(c.class.String(), annotary.CodeClass, c.v, when, "the rule for tools of class "+c.class.String())
+		w.restrict(c.class.String(), annotary.CodeClass, c.v, when, c.does)
 	}
 	w.restrict("irreversible", annotary.CodeIrreversible, r.Irreversible,
 		`resource.class == "destructive" && !resource.reversible`, "it may destroy, and no way back is known")

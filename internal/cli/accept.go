@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"maps"
@@ -314,8 +313,7 @@ func (o *acceptOptions) confirm(n int, path string) (bool, error) {
 			WithHint("add --yes to write, or --dry-run to look")
 	}
 	fmt.Fprintf(o.streams.Err, "Write your word on %d tools into %s? [y/N] ", n, path)
-	line, err := bufio.NewReader(o.streams.In).ReadString('\n')
-	return err == nil && strings.EqualFold(strings.TrimSpace(line), "y"), nil
+	return saidYes(o.streams.In)
 }
 
 // write puts the proposals into the configuration, all or none.

@@ -205,32 +205,3 @@ func printWatched(w io.Writer, a *api.Approval) error {
 	}
 	return nil
 }
-
-// folded cuts no line of a text but breaks those that are too long for a
-// terminal, at a space where there is one.
-func folded(text string) string {
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		indent := strings.Repeat(" ", len(line)-len(strings.TrimLeft(line, " "))+2)
-		rest := []rune(line)
-		for len(rest) > tableWidth {
-			at := lastSpace(rest[:tableWidth])
-			out.WriteString(strings.TrimRight(string(rest[:at]), " ") + "\n")
-			rest = append([]rune(indent), []rune(strings.TrimLeft(string(rest[at:]), " "))...)
-		}
-		out.WriteString(string(rest) + "\n")
-	}
-	return out.String()
-}
-
-// lastSpace is where a line is broken: behind its last space, if that leaves at
-// least half of it.
-func lastSpace(line []rune) int {
-	for i := len(line) - 1; i > len(line)/2; i-- {
-		if line[i] == ' ' {
-			return i
-		}
-	}
-	return len(line)
-}

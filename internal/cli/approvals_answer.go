@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -151,13 +150,8 @@ func notSure(sure bool) error {
 // confirm shows the question in the terminal and asks for a yes.
 func confirm(tty io.ReadWriter, a *api.Approval, s approval.Scope) (bool, error) {
 	s.Kind = cmp.Or(s.Kind, a.Usual)
-	fmt.Fprintf(tty, "%s\nApprove %s? [y/N] ", folded(a.Prompt.Text()), scopeText(s))
-	said, err := bufio.NewReader(tty).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
-	}
-	said = strings.ToLower(strings.TrimSpace(said))
-	return said == "y" || said == "yes", nil
+	fmt.Fprintf(tty, "%s\n%s [y/N] ", folded(a.Prompt.Text()), strings.TrimSuffix(folded("Approve "+scopeText(s)+"?"), "\n"))
+	return saidYes(tty)
 }
 
 // scopeText says how far a yes goes.
@@ -192,7 +186,8 @@ func (o *answerOptions) answer(ctx context.Context, operator *api.Client, q api.
 	if q.Yes {
 		text = "approved for " + scopeText(a.Answer.Scope)
 	}
-	_, err = fmt.Fprintf(o.streams.Out, "%s %s/%s: %s\n", a.ID, a.Server, cut(a.Tool, maxCell), text)
+	line := fmt.Sprintf("%s %s/%s: %s", a.ID, a.Server, cut(a.Tool, maxCell), text)
+	_, err = fmt.Fprint(o.streams.Out, fitted(o.streams.Out, line))
 	return err
 }
 

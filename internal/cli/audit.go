@@ -112,7 +112,7 @@ func runAuditLines(ctx context.Context, o *auditOptions) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(o.streams.Out, text)
+		_, err = fmt.Fprint(o.streams.Out, fitted(o.streams.Out, text))
 		return err
 	})
 	if o.filter.Follow && ctx.Err() != nil {

@@ -181,9 +181,9 @@ func report(w io.Writer, err error) {
 	if !strings.HasSuffix(text, "...") {
 		text = strings.TrimSuffix(text, ".")
 	}
-	fmt.Fprintf(w, "annotary: %s\n", text)
+	fmt.Fprint(w, fitted(w, "annotary: "+text))
 	if e, ok := errors.AsType[*annotary.Error](err); ok && e.Hint != "" {
-		fmt.Fprintf(w, "hint: %s\n", e.Hint)
+		fmt.Fprint(w, fitted(w, "hint: "+e.Hint))
 	}
 }
 

@@ -118,7 +118,8 @@ func runOverridesList(ctx context.Context, o *overridesOptions) error {
 		if w.Reason != "" {
 			line += "; " + w.Reason
 		}
-		if _, err := fmt.Fprintln(o.streams.Out, lint.Printable(line+" ("+w.Home+")")); err != nil {
+		line = lint.Printable(line + " (" + w.Home + ")")
+		if _, err := fmt.Fprint(o.streams.Out, fitted(o.streams.Out, line)); err != nil {
 			return err
 		}
 	}

@@ -112,9 +112,9 @@ func runPolicyCheck(o *policyOptions) error {
 		return printJSON(o.streams.Out, map[string]any{"digest": set.Digest().String(), "warnings": warnings})
 	}
 	for _, w := range set.Warnings() {
-		fmt.Fprintf(o.streams.Out, "%s: warning: %s\n", w.At, w.Text)
+		fmt.Fprint(o.streams.Out, fitted(o.streams.Out, fmt.Sprintf("%s: warning: %s", w.At, w.Text)))
 	}
-	_, err = fmt.Fprintf(o.streams.Out, "%d warnings; the policies are %s\n", len(set.Warnings()), set.Digest())
+	_, err = fmt.Fprintf(o.streams.Out, "%s; the policies are\n%s\n", count(len(set.Warnings()), "warning"), set.Digest())
 	return err
 }
 

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -105,10 +103,9 @@ func askProject(s *Streams, found clients.Found) bool {
 		return false
 	}
 	fmt.Fprint(s.Err, question)
-	answer, _ := bufio.NewReader(s.In).ReadString('\n') // no answer is a no
-	answer = strings.ToLower(strings.TrimSpace(answer))
+	yes, _ := saidYes(s.In) // no answer is a no
 	fmt.Fprintln(s.Err)
-	return answer == "y" || answer == "yes"
+	return yes
 }
 
 // projectQuestion shows in full what a yes would start; empty if there is

@@ -82,7 +82,7 @@ func runWhy(ctx context.Context, o *whyOptions) error {
 		return printJSON(o.streams.Out, a)
 	}
 	for _, line := range whyLines(&a) {
-		if _, err := fmt.Fprintln(o.streams.Out, lint.Printable(line)); err != nil {
+		if _, err := fmt.Fprint(o.streams.Out, fitted(o.streams.Out, lint.Printable(line))); err != nil {
 			return err
 		}
 	}
@@ -153,13 +153,15 @@ func vouchers(a *api.WhyAnswer) string {
 	if h.From == annotary.FromDefault {
 		return "because nobody vouches for better"
 	}
+	if h.From == annotary.FromDeclared {
+		return "by the word of the server"
+	}
 	return "by the word of " + sources[h.From] + ": " + h.Why
 }
 
 // sources are what stands behind a hint, in words.
 var sources = map[annotary.Source]string{
 	annotary.FromDerived:  "its definition",
-	annotary.FromDeclared: "the server",
 	annotary.FromVerified: "a watched run",
 	annotary.FromConfined: "the kernel",
 	annotary.FromOperator: "the operator",
