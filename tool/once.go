@@ -42,7 +42,9 @@ const (
 type Store interface {
 	// Claim takes the key. Of all claims of a key exactly one is given
 	// Claimed, until it is released. Whoever has it settles or releases it
-	// within the lease; after that it is Lost.
+	// within the lease; after that it is Lost. Once settled, a key is known at
+	// least until its lease would have ended: a draft is claimed for as long as
+	// its seal may be good.
 	Claim(ctx context.Context, key Key, lease time.Duration) (Claim, error)
 	// Settle records the answer; nil records that the outcome is unknown.
 	Settle(ctx context.Context, key Key, answer []byte) error
@@ -216,7 +218,10 @@ func (m *Memory) Settle(_ context.Context, key Key, answer []byte) error {
 	if c == nil || c.State == Settled {
 		return errNotClaimed
 	}
-	c.State, c.Answer, c.until = Settled, answer, time.Now().Add(m.keep())
+	c.State, c.Answer = Settled, answer
+	if kept := time.Now().Add(m.keep()); kept.After(c.until) {
+		c.until = kept
+	}
 	if answer == nil {
 		c.State = Lost
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -36,6 +37,36 @@ func createSpec() tool.Spec {
 func TestMemory(t *testing.T) {
 	m := &tool.Memory{}
 	tooltest.Store(t, func(*testing.T) tool.Store { return m })
+}
+
+// TestMemory_keepsForItsLease: a draft that was used must be known as long as its
+// seal is good, however short answers are kept.
+func TestMemory_keepsForItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &tool.Memory{Keep: time.Minute}
+		k := tool.Key{Name: "draft", Request: "r"}
+		claim := func() tool.State {
+			c, err := m.Claim(t.Context(), k, 3*time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c.State
+		}
+		if got := claim(); got != tool.Claimed {
+			t.Fatal(got)
+		}
+		if err := m.Settle(t.Context(), k, []byte("used")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		if got := claim(); got != tool.Settled {
+			t.Errorf("within its lease it is %s", got)
+		}
+		time.Sleep(2 * time.Hour)
+		if got := claim(); got != tool.Claimed {
+			t.Errorf("long after, it is %s", got)
+		}
+	})
 }
 
 // TestKeyed: two hundred equal writes at once, through real clients, are one

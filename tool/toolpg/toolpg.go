@@ -131,7 +131,7 @@ func (s *Store) Settle(ctx context.Context, key tool.Key, answer []byte) error {
 	if answer == nil {
 		state = unknown
 	}
-	tag, err := s.pool.Exec(ctx, `UPDATE `+s.table+` SET state = $2, answer = $3, until = now() + $4
+	tag, err := s.pool.Exec(ctx, `UPDATE `+s.table+` SET state = $2, answer = $3, until = greatest(until, now() + $4)
 		WHERE name = $1 AND state <> $5`, key.Name, state, answer, s.keep, settled)
 	return affected(tag.RowsAffected(), err)
 }

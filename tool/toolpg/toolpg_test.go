@@ -105,21 +105,25 @@ func testDeeds(t *testing.T, dsn string) {
 	})
 }
 
+// testPrune: what was done is forgotten when neither its lease nor its time to be
+// kept goes on.
 func testPrune(t *testing.T, dsn string) {
 	s := open(t, dsn, &toolpg.Options{Table: "old deeds", Keep: time.Millisecond})
-	k := tool.Key{Name: "old", Request: "r"}
-	if _, err := s.Claim(t.Context(), k, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Settle(t.Context(), k, []byte("x")); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(20 * time.Millisecond)
-	if err := s.Prune(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if c, err := s.Claim(t.Context(), k, time.Minute); err != nil || c.State != tool.Claimed {
-		t.Errorf("an old key is %s (%v)", c.State, err)
+	for lease, want := range map[time.Duration]tool.State{time.Millisecond: tool.Claimed, time.Hour: tool.Settled} {
+		k := tool.Key{Name: lease.String(), Request: "r"}
+		if _, err := s.Claim(t.Context(), k, lease); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Settle(t.Context(), k, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+		if err := s.Prune(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := s.Claim(t.Context(), k, lease); err != nil || c.State != want {
+			t.Errorf("a key with a lease of %v is %s (%v), want %s", lease, c.State, err, want)
+		}
 	}
 }
 
