@@ -92,8 +92,11 @@ func TestChangedOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, replicas := range []int{1, 3, 1} {
-		ttl := time.Duration(i) * time.Hour
+	for i, c := range []struct {
+		replicas int
+		ttl      time.Duration
+	}{{1, 0}, {3, 0}, {3, time.Hour}, {1, time.Hour}} {
+		replicas, ttl := c.replicas, c.ttl
 		e := open(t, jetstream.Options{URL: url, Deadline: 20 * time.Second, Replicas: replicas})
 		b, made, err := e.Bucket(ctx, "b", jetstream.BucketOptions{TTL: ttl})
 		if err != nil || made != (i == 0) {
