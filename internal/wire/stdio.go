@@ -27,10 +27,10 @@ type Stdio struct {
 	Out io.Writer
 
 	printing sync.Mutex
+	readers  sync.WaitGroup // one for each connection, also of those that were lost
 
 	mu      sync.Mutex
 	conn    net.Conn
-	ended   chan struct{}       // closed when the connection's reader is done
 	pending map[string]struct{} // ids of requests without an answer
 	swallow string              // the id of a repeated initialize, whose answer is ours
 	hello   []byte              // initialize as the client sent it
@@ -53,10 +53,13 @@ func (s *Stdio) Run(ctx context.Context) error {
 		if errors.Is(err, io.EOF) {
 			return s.finish(ctx)
 		}
-		if err != nil && !errors.Is(err, rpc.ErrLong) {
-			return err
+		if errors.Is(err, rpc.ErrLong) {
+			_, f := faultOf(err)
+			err = s.print(f.Answer(nil))
+		} else if err == nil {
+			err = s.send(ctx, line)
 		}
-		if err := s.send(ctx, line); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -67,8 +70,10 @@ func (s *Stdio) Run(ctx context.Context) error {
 func (s *Stdio) send(ctx context.Context, line []byte) error {
 	m, _ := rpc.Parse(line, strict.Limits{Bytes: maxLine}) // the gateway says what is wrong with it
 	conn, err := s.connect(ctx, &m)
+	for err == nil && !s.note(conn, &m) {
+		conn, err = s.connect(ctx, &m)
+	}
 	if err == nil {
-		s.note(&m)
 		_, _ = conn.Write(append(line, '\n')) // if it fails the reader notices, and answers
 		return nil
 	}
@@ -81,10 +86,14 @@ func (s *Stdio) send(ctx context.Context, line []byte) error {
 	return nil
 }
 
-// note remembers what must be answered, and what must be repeated.
-func (s *Stdio) note(m *rpc.Message) {
+// note remembers what must be answered, and what must be repeated. It reports
+// false if the connection was lost meanwhile: nobody would answer.
+func (s *Stdio) note(conn net.Conn, m *rpc.Message) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.conn != conn {
+		return false
+	}
 	if m.Kind == rpc.Request {
 		s.pending[string(m.ID())] = struct{}{}
 	}
@@ -94,6 +103,7 @@ func (s *Stdio) note(m *rpc.Message) {
 	case "notifications/initialized":
 		s.ready = append([]byte(nil), m.Raw...)
 	}
+	return true
 }
 
 // connect returns the connection to the gateway, a new one if the last is lost.
@@ -123,10 +133,11 @@ func (s *Stdio) connect(ctx context.Context, m *rpc.Message) (net.Conn, error) {
 		}
 	}
 	if _, err := conn.Write(greeting); err != nil {
+		_ = conn.Close()
 		return nil, fmt.Errorf("greeting the gateway: %w", err)
 	}
-	s.conn, s.ended = conn, make(chan struct{})
-	go s.read(conn, lines, s.ended)
+	s.conn = conn
+	s.readers.Go(func() { s.read(conn, lines) })
 	return conn, nil
 }
 
@@ -157,8 +168,7 @@ func (s *Stdio) greet(ctx context.Context) (net.Conn, *rpc.Lines, error) {
 }
 
 // read takes the gateway's lines to the client.
-func (s *Stdio) read(conn net.Conn, lines *rpc.Lines, ended chan struct{}) {
-	defer close(ended)
+func (s *Stdio) read(conn net.Conn, lines *rpc.Lines) {
 	for {
 		line, err := lines.Next()
 		if err != nil && !errors.Is(err, rpc.ErrLong) {
@@ -209,17 +219,16 @@ func (s *Stdio) print(line []byte) error {
 	return err
 }
 
-// finish tells the gateway that nothing more comes and waits for its answers.
+// finish tells the gateway that nothing more comes and waits for its answers, and
+// for those to what an earlier one left open.
 func (s *Stdio) finish(ctx context.Context) error {
 	s.mu.Lock()
-	conn, ended := s.conn, s.ended
-	s.mu.Unlock()
-	if conn == nil {
-		return nil
-	}
-	if c, ok := conn.(interface{ CloseWrite() error }); ok {
+	if c, ok := s.conn.(interface{ CloseWrite() error }); ok {
 		_ = c.CloseWrite()
 	}
+	s.mu.Unlock()
+	ended := make(chan struct{})
+	go func() { s.readers.Wait(); close(ended) }()
 	select {
 	case <-ended:
 	case <-ctx.Done():
