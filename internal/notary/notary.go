@@ -68,6 +68,7 @@ type Sealer struct {
 
 	round sync.Mutex // one round at a time
 	at    *position  // where the tree has been taken up; nil before
+	told  []bool     // of each witness, whether it fails and that was told; at last, of the marks
 
 	mu     sync.Mutex
 	status Status
@@ -91,7 +92,7 @@ func New(o Options) *Sealer {
 	if o.Diary == nil {
 		o.Diary = slog.New(slog.DiscardHandler)
 	}
-	return &Sealer{o: o, tiles: tiles{o.Name, o.Tiles}}
+	return &Sealer{o: o, tiles: tiles{o.Name, o.Tiles}, told: make([]bool, len(o.Witnesses)+1)}
 }
 
 // Run seals what is appended until the context ends, and then once more, so that
@@ -105,6 +106,7 @@ func (s *Sealer) Run(ctx context.Context) {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastRound)
 			defer cancel()
 			s.look(last)
+			s.end(last)
 			return
 		case <-tick.C:
 			s.look(ctx)
@@ -114,6 +116,16 @@ func (s *Sealer) Run(ctx context.Context) {
 
 // lastRound bounds the sealing at the end.
 const lastRound = 3 * time.Second
+
+// end has the witnesses see what they have not seen yet.
+func (s *Sealer) end(ctx context.Context) {
+	for i, w := range s.o.Witnesses {
+		err := w.End(ctx)
+		s.round.Lock()
+		s.tell(i, err)
+		s.round.Unlock()
+	}
+}
 
 // look seals if something is new and nobody else is at it.
 func (s *Sealer) look(ctx context.Context) {

@@ -538,3 +538,137 @@ func TestWebhook(t *testing.T) {
 		}
 	}
 }
+
+// TestWebhook_end: who ends sends what waits, and does not wait for the dead.
+func TestWebhook_end(t *testing.T) {
+	got := make(chan string, 10)
+	slow := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path == "/slow" {
+			<-slow
+		}
+		got <- string(body)
+	}))
+	defer srv.Close()
+	defer close(slow)
+	h := newHouse(t)
+	o := h.options()
+	o.Witnesses = []Witness{&Webhook{URL: srv.URL}}
+	s := New(o)
+	h.append(t, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	s.Run(ctx) // one round, its last
+	newest, err := s.Newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case last := <-got:
+		if last != string(newest.Checkpoint) {
+			t.Errorf("the webhook got %q", last)
+		}
+	default:
+		t.Error("it ended before the webhook had its last checkpoint")
+	}
+	for _, url := range []string{"http://127.0.0.1:1", srv.URL + "/slow"} {
+		w := &Webhook{URL: url}
+		_ = w.Put(newest.Checkpoint) // of an earlier one there is nothing to say
+		short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if err := w.End(short); err == nil {
+			t.Errorf("%s: nobody says that it was not sent", url)
+		}
+	}
+}
+
+// TestWebhook_redirect: a page that sends on to another has not seen a checkpoint.
+func TestWebhook_redirect(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			http.Redirect(w, r, "/login", http.StatusFound)
+		}
+	}))
+	defer srv.Close()
+	w := &Webhook{URL: srv.URL}
+	_ = w.Put([]byte("x"))
+	if err := w.End(t.Context()); err == nil || !strings.Contains(err.Error(), "302") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// TestTrouble_toldOnce: what goes wrong beside the sealing is told when it begins.
+func TestTrouble_toldOnce(t *testing.T) {
+	h := newHouse(t)
+	o := h.options()
+	var diary bytes.Buffer
+	o.Diary = slog.New(slog.NewTextHandler(&diary, nil))
+	dir := filepath.Join(t.TempDir(), "absent")
+	o.Witnesses = []Witness{File(filepath.Join(dir, "checkpoints.txt"))}
+	s := New(o)
+	rounds := func(want int) {
+		t.Helper()
+		for range 3 {
+			h.append(t, 1)
+			seal(t, s)
+		}
+		if got := strings.Count(diary.String(), "\n"); got != want {
+			t.Errorf("told %d times, want %d:\n%s", got, want, diary.String())
+		}
+	}
+	rounds(1)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rounds(1)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	rounds(2)
+}
+
+// TestFile_bounded: a file of checkpoints does not grow for ever. It keeps the
+// first, all of the newest, and of those between ever fewer, in their order.
+func TestFile_bounded(t *testing.T) {
+	f := File(filepath.Join(t.TempDir(), "checkpoints.txt"))
+	note := func(n int) string {
+		return fmt.Sprintf("origin\n%d\n%s\n\n\u2014 origin %s\n", n, strings.Repeat("r", 44), strings.Repeat("s", 92))
+	}
+	last := 0
+	for range 6 {
+		var more bytes.Buffer
+		if have, err := os.ReadFile(string(f)); err == nil {
+			more.Write(have)
+		}
+		for more.Len() < maxFile-400 { // as if they had been put one after another
+			last++
+			more.WriteString(note(last) + "\n")
+		}
+		if err := os.WriteFile(string(f), more.Bytes(), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			last++
+			if err := f.Put([]byte(note(last))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		have, err := os.ReadFile(string(f))
+		if err != nil || len(have) > maxFile*7/8 || len(have) < maxFile/2 {
+			t.Fatalf("it has %d bytes, %v", len(have), err)
+		}
+		notes := audit.SplitNotes(have)
+		if newest, err := f.Last(); string(notes[0]) != note(1) || string(newest) != note(last) || err != nil {
+			t.Errorf("first %q, last %q, %v", notes[0], newest, err)
+		}
+		for i := range len(notes) / 3 {
+			if got := notes[len(notes)-1-i]; string(got) != note(last-i) {
+				t.Fatalf("%d before the newest is %q", i, got)
+			}
+		}
+	}
+	if info, err := os.Stat(string(f)); err != nil || info.Mode().Perm() != 0o640 {
+		t.Error("others read it otherwise than before", err)
+	}
+}

@@ -226,10 +226,12 @@ func (s *Sealer) prove(ctx context.Context, keys Keys, old, c audit.Checkpoint) 
 	if err := stored.CheckGrowth(old, c); err != nil {
 		return s.apart(err, fmt.Sprintf("the tree of %d entries does not begin with the %d that were sealed", c.Size, old.Size))
 	}
-	for _, w := range s.o.Witnesses {
+	for i, w := range s.o.Witnesses {
 		note, err := w.Last()
+		if err != nil {
+			s.tell(i, err)
+		}
 		if err != nil || note == nil {
-			s.tell(err)
 			continue
 		}
 		seen, err := audit.OpenCheckpoint(note, keys.Trusted...)
@@ -271,16 +273,17 @@ func (s *Sealer) publish(ctx context.Context, keys Keys, c audit.Checkpoint, pac
 		return err
 	}
 	s.sealed(c, p.Time)
-	s.tell(s.mark(ctx, p))
-	for _, w := range s.o.Witnesses {
-		s.tell(w.Put(signed))
+	for i, w := range s.o.Witnesses {
+		s.tell(i, w.Put(signed))
 	}
+	s.tell(len(s.o.Witnesses), s.mark(ctx, p))
 	return nil
 }
 
-// tell writes down what went wrong beside the sealing itself.
-func (s *Sealer) tell(err error) {
-	if err != nil {
+// tell writes down what goes wrong beside the sealing itself, when it begins.
+func (s *Sealer) tell(what int, err error) {
+	if err != nil && !s.told[what] {
 		s.o.Diary.Warn("a checkpoint was published, but not everything that follows was done", "error", err)
 	}
+	s.told[what] = err != nil
 }
