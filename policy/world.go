@@ -168,15 +168,24 @@ func (f *flattener) walk(at string, raw []byte, depth int) {
 		f.truncated = true
 		return
 	}
+	empty := true
 	switch kind {
 	case strict.Absent:
 	case strict.Object:
 		for name, v := range strict.Members(raw) {
+			empty = false
 			f.walk(f.below(at, name), v, depth+1)
+		}
+		if empty && depth > 0 { // given and empty is not left out
+			f.leaf(at, []byte("{}"), kind)
 		}
 	case strict.Array:
 		for i, v := range strict.Elements(raw) {
+			empty = false
 			f.walk(f.below(at, strconv.Itoa(i)), v, depth+1)
+		}
+		if empty && depth > 0 {
+			f.leaf(at, []byte("[]"), kind)
 		}
 	default:
 		f.leaf(at, raw, kind)
