@@ -31,6 +31,7 @@ const (
 	CodeDenied        Code = "denied"             // policy does not permit it
 	CodeApproval      Code = "approval_required"  // a person must say yes first
 	CodeApprovalNo    Code = "approval_denied"    // a person said no, and the no holds
+	CodeQuestions     Code = "too_many_questions" // as many calls of the caller wait for a person as may
 	CodeConflict      Code = "conflict"           // somebody else wrote first
 	CodeStore         Code = "store_unavailable"  // the state store did not do it
 	CodeKilled        Code = "killed"             // the operator stopped it

@@ -27,7 +27,7 @@ var inGateway = map[string]string{
 	"CodeStore":       "TestUnrecordedIsUndone",
 	"CodeStateForged": "TestApprove_state", "CodeStateReplayed": "TestApprove_state", "CodeStateMismatch": "TestApprove_state",
 	"CodeUnknownApproval": "TestApprove_state", "CodeNotApprover": "TestApprove_state", "CodeScopeTooWide": "TestApprove_state",
-	"CodeStateExpired": "TestApprove_expired", "CodeRounds": "TestApprove_rounds",
+	"CodeStateExpired": "TestApprove_expired", "CodeRounds": "TestApprove_rounds", "CodeQuestions": "TestApprove_flood",
 	"CodeGrantSpent": "TestApprove_none", "CodeGrantRevoked": "TestApprove_scopes", "CodeGrantArguments": "TestApprove_scopes",
 	"CodeGrantDefinition": "TestApprove_scopes", "CodeGrantReasons": "TestApprove_scopes", "CodeGrantApprover": "TestApprove_scopes",
 	"CodeGrantExpired": "TestTime", "CodeGrantConversation": "TestScope",

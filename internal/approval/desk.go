@@ -28,6 +28,9 @@ type Options struct {
 	// Open is how long a question may be answered, and a yes for once be used
 	// after it. If zero, an hour; at most a day.
 	Open time.Duration
+	// Max is how many questions of one requester may be open at a time. If zero,
+	// DefaultMax.
+	Max int
 }
 
 // DefaultOpen is how long a question is open unless told otherwise.
@@ -35,7 +38,7 @@ const DefaultOpen = time.Hour
 
 // A Desk keeps questions and answers.
 type Desk struct {
-	questions Bucket // approvals/ID, asked/BINDING, nonces/NONCE
+	questions Bucket // approvals/ID, asked/BINDING, queues/REQUESTER, nonces/NONCE
 	grants    Bucket // grants/PRINCIPAL/SERVER+TOOL
 	opts      Options
 
@@ -48,6 +51,9 @@ type Desk struct {
 func NewDesk(questions, grants Bucket, o Options) *Desk {
 	if o.Open == 0 {
 		o.Open = DefaultOpen
+	}
+	if o.Max == 0 {
+		o.Max = DefaultMax
 	}
 	return &Desk{questions: questions, grants: grants, opts: o, waiting: map[string]chan struct{}{}}
 }
@@ -198,7 +204,7 @@ func decode[T any](raw []byte) (*T, error) {
 }
 
 // Open asks a person about a call. If exactly this is being asked already, it is
-// the same question.
+// the same question. A requester who has as many open as may be is CodeQuestions.
 func (d *Desk) Open(ctx context.Context, r *Request) (*Approval, error) {
 	for {
 		now := time.Now()
@@ -216,6 +222,9 @@ func (d *Desk) Open(ctx context.Context, r *Request) (*Approval, error) {
 			}
 		}
 		a := d.question(r, now)
+		if err := d.admit(ctx, a); err != nil {
+			return nil, err
+		}
 		rev, err := d.put(ctx, a, 0)
 		if err != nil {
 			return nil, err

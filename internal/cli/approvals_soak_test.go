@@ -88,7 +88,7 @@ func newSoak(t *testing.T) *soak {
 	t.Cleanup(srv.Close)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "annotary.yaml")
-	if err := os.WriteFile(path, fmt.Appendf(nil, "data: %q\nservers:\n  db: {url: %q}\n", dir, srv.URL), 0o600); err != nil {
+	if err := os.WriteFile(path, fmt.Appendf(nil, "data: %q\napprovals: {max: 10000}\nservers:\n  db: {url: %q}\n", dir, srv.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d, err := newDaemon(path, false, slog.New(slog.DiscardHandler))

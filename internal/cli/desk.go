@@ -25,7 +25,7 @@ func (l *ledger) openDesk(ctx context.Context) (err error) {
 // ladder is how this configuration has people asked.
 func (l *ledger) ladder(c *config.Config) *gateway.Ladder {
 	return &gateway.Ladder{
-		Desk:   approval.NewDesk(l.approvals, l.grants, approval.Options{Open: c.Approvals.Open.D()}),
+		Desk:   approval.NewDesk(l.approvals, l.grants, approval.Options{Open: c.Approvals.Open.D(), Max: c.Approvals.Max}),
 		Sealer: seal.NewSealer(l.keys),
 		Wait:   c.Approvals.Wait.D(),
 	}

@@ -15,6 +15,9 @@ type Approvals struct {
 	// asked in no other way. Many clients give up after a minute. No question is
 	// lost by it: it stays open, and the call can be made again.
 	Wait Duration `yaml:"wait" default:"55s"`
+	// Max is how many questions about one caller's calls may be open at a time.
+	// What would ask one more is refused as too_many_questions.
+	Max int `yaml:"max" default:"100"`
 }
 
 const maxOpen = Duration(24 * time.Hour)
@@ -22,5 +25,8 @@ const maxOpen = Duration(24 * time.Hour)
 func (d *decoder) checkApprovals(a *Approvals, root *yaml.Node) {
 	if a.Open > maxOpen {
 		d.at(root, []string{"approvals", "open"}, "write 24h or less", "approvals.open is longer than a day")
+	}
+	if a.Max < 1 {
+		d.at(root, []string{"approvals", "max"}, "write 1 or more; rules that say deny ask nobody", "approvals.max lets nobody be asked")
 	}
 }

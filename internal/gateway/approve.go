@@ -115,7 +115,11 @@ func (m *matter) denied(a *approval.Approval) {
 // refuseWith refuses the call for what is wrong with what came with it.
 func (m *matter) refuseWith(err error) {
 	code := annotary.CodeOf(err)
-	m.refuse(code, refusing(code, err.Error()))
+	d := refusing(code, err.Error())
+	if e, ok := errors.AsType[*annotary.Error](err); ok {
+		d.Reasons[0].Hint = e.Hint
+	}
+	m.refuse(code, d)
 }
 
 // request is the call as a question to a person. What the client adds for us, and
@@ -190,7 +194,12 @@ func (g *Gateway) ask(ctx context.Context, m *matter, r *approval.Request, s *ap
 	question := s.Asked
 	if question == nil {
 		var err error
-		if question, err = ladder.Desk.Open(ctx, r); err != nil {
+		question, err = ladder.Desk.Open(ctx, r)
+		if annotary.CodeOf(err) == annotary.CodeQuestions {
+			m.refuseWith(err)
+			return nil, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -287,6 +296,14 @@ func (m *matter) foresee(ctx context.Context) (*approval.Yes, error) {
 		m.told = ""
 	case standing.Denied != nil:
 		m.told = annotary.CodeApprovalNo
+	case standing.Asked == nil:
+		full, err := m.judge.Ladder.Desk.Full(ctx, &m.call.Principal)
+		if err != nil {
+			return nil, err
+		}
+		if full {
+			m.told = annotary.CodeQuestions
+		}
 	}
 	return standing.Yes, nil
 }

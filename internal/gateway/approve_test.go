@@ -103,6 +103,7 @@ type world struct {
 	desk    *approval.Desk
 	ladder  *gateway.Ladder
 	buckets [3]*memory.Bucket
+	options approval.Options
 }
 
 // writers is the stance of an operator who says that only drop destroys.
@@ -132,7 +133,7 @@ func newWorld(t *testing.T) *world {
 
 // restart makes everything anew that is not in the store, with these policies.
 func (w *world) restart(set *policy.Set, profiles ...gateway.Profile) {
-	w.desk = approval.NewDesk(w.buckets[0], w.buckets[1], approval.Options{})
+	w.desk = approval.NewDesk(w.buckets[0], w.buckets[1], w.options)
 	l := *w.ladder
 	l.Desk, l.Sealer = w.desk, seal.NewSealer(w.buckets[2])
 	j := &gateway.Judge{Policies: set, Stances: writers, Log: w.log, Ladder: &l, Profiles: profiles}
@@ -251,6 +252,55 @@ func TestApprove_none(t *testing.T) {
 	if want := text(about, "id") + " default//ann cli"; len(used) != 1 || used[0] != want {
 		t.Errorf("the log says %q, want %q", used, want)
 	}
+}
+
+// TestApprove_flood: an agent in a loop asks so often, and no more, until somebody
+// answers; others are asked about as ever, and what is asked already is no new
+// question. A prediction says so, too.
+func TestApprove_flood(t *testing.T) {
+	w := newWorld(t)
+	w.options.Max = 5
+	w.restart(careful(t))
+	numbered := func(i int) string { return fmt.Sprintf(`{"n":%d}`, i) }
+	predicted := func(args string) annotary.Code {
+		p, err := w.g.Predict(t.Context(), &gateway.Question{Principal: ann, Server: "db", Tool: "drop", Arguments: []byte(args)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Told
+	}
+	var asked sync.WaitGroup
+	for i := range 4 { // those that come at once are counted, too
+		asked.Go(func() { w.want(w.call("drop", numbered(i)), annotary.CodeApproval) })
+	}
+	asked.Wait()
+	first := w.call("drop", numbered(4))
+	w.want(first, annotary.CodeApproval)
+	for i := 5; i < 20; i++ {
+		if got := predicted(numbered(i)); got != annotary.CodeQuestions {
+			t.Errorf("predicted %q", got)
+		}
+		w.want(w.call("drop", numbered(i)), annotary.CodeQuestions)
+	}
+	refusal := string(w.call("drop", numbered(20)))
+	for _, part := range []string{"nobody was asked", "annotary approvals list", "approvals.max"} {
+		if !strings.Contains(refusal, part) {
+			t.Errorf("%q is not said: %s", part, refusal)
+		}
+	}
+	if open, err := w.desk.List(t.Context(), true); err != nil || len(open) != 5 {
+		t.Errorf("%d questions, %v", len(open), err)
+	}
+	if got := predicted(numbered(4)); got != annotary.CodeApproval {
+		t.Errorf("what is asked already: %q", got)
+	}
+	w.want(w.call("drop", numbered(4)), annotary.CodeApproval)
+	w.want(w.send(annotary.Principal{Tenant: "default", Subject: "bob"}, noForm, `"name":"drop","arguments":{}`), annotary.CodeApproval)
+	w.yes(first, approval.Scope{})
+	w.want(w.call("drop", numbered(4)), "")
+	w.want(w.call("drop", numbered(5)), annotary.CodeApproval)
+	w.want(w.call("drop", numbered(6)), annotary.CodeQuestions)
+	w.happened(1)
 }
 
 // TestApprove_earlier: a model hears of a few answers that do not count, and how

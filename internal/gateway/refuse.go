@@ -37,6 +37,7 @@ func (m *matter) unrecorded(err error) (*upstream.Answer, error) {
 var sentences = map[annotary.Code]string{
 	annotary.CodeDenied:     "This call is not permitted. Do not try it again in another way; tell the user.",
 	annotary.CodeApproval:   "A person must approve this call first. It has not happened.",
+	annotary.CodeQuestions:  "This call did not happen, and nobody was asked about it. Make no more calls that a person must approve; tell the user what waits.",
 	annotary.CodeApprovalNo: "This call did not happen. Do not try it again, nor the same in another way; tell the user.",
 
 	annotary.CodeStateForged: againFromStart, annotary.CodeStateExpired: againFromStart, annotary.CodeStateReplayed: againFromStart,
