@@ -103,7 +103,7 @@ var lexicon = makeLexicon([numKinds]entry{
 	add: {
 		firm: "create add insert append upload register clone duplicate write enqueue ingest attach bookmark subscribe " +
 			"join provision onboard enroll mint scaffold initialize initialise init bootstrap compose remember " +
-			"replicate seed save store favorite favourite prescribe mkdir touch cp",
+			"replicate seed save store favorite favourite prescribe mkdir touch cp unzip untar",
 		leading: "new react",
 		agent:   "creator writer",
 		loose: "post comment log record track fork copy book schedule reserve build push stage stash commit star follow " +

@@ -15,6 +15,7 @@ const (
 	address        // where to reach: url, host
 	recipient      // whom to tell: to, channel
 	output         // where to put the answer: output_path
+	keeping        // how to write the answer: overwrite
 	callback       // where to report later: webhook_url
 	assent         // that the caller means it: confirm, force
 	rehearsal      // not to do it: dry_run
@@ -28,18 +29,18 @@ func (r role) asks() bool { return r == paging || r == narrowing || r == questio
 // keeps reports whether such a parameter is something to keep, to execute, to
 // send or to mean.
 func (r role) keeps() bool {
-	return r == content || r == code || r == recipient || r == money || r == output || r == callback || r == assent
+	return r == content || r == code || r == recipient || r == money || r == output || r == keeping || r == callback || r == assent
 }
 
 var roleNames = [numRoles]string{
-	"none", "paging", "narrowing", "question", "content", "code", "address", "recipient", "output", "callback", "assent",
+	"none", "paging", "narrowing", "question", "content", "code", "address", "recipient", "output", "keeping", "callback", "assent",
 	"rehearsal", "money",
 }
 
 // roleDeeds says in words what a parameter of each role is.
 var roleDeeds = [numRoles]string{
 	"a parameter", "a part of an answer", "a filter", "a question", "something to keep or to say", "something to execute",
-	"an address", "a recipient", "a place to write to", "an address to report to", "a confirmation", "a rehearsal flag",
+	"an address", "a recipient", "a place to write to", "a way to write", "an address to report to", "a confirmation", "a rehearsal flag",
 	"an amount",
 }
 
@@ -74,7 +75,9 @@ var roles = makeRoles(map[role]string{
 	address:   "url uri urls endpoint host hostname domain link href website base_url target_url web_url site",
 	recipient: "to recipient recipients cc bcc email emails to_email chat_id channel channel_id phone phone_number to_number",
 	output: "output_path output_dir output_file outputpath file_path filepath save_path download_path local_path save_to " +
-		"destination output_directory out_dir dest destination_path save_dir output target_path outfile",
+		"destination output_directory out_dir dest destination_path save_dir output target_path outfile extract_to",
+	keeping: "overwrite overwrite_existing force_overwrite allow_overwrite if_exists create_dirs create_directories " +
+		"create_parents create_parent_dirs mkdirs",
 	callback:  "notification_url callback_url webhook_url webhook callback async notify_url reply_to_url",
 	assent:    "confirm confirmed confirmation cascade permanent permanently hard_delete skip_trash i_understand acknowledge_risk",
 	rehearsal: "dry_run dryrun preview validate_only simulate what_if check_only plan_only",

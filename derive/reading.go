@@ -68,11 +68,23 @@ func (s *serverReading) readTool(t *annotary.Tool, words []string) reading {
 	r.prose = readProse(t.Description)
 	r.params = readParams(t.Input)
 	r.readModes()
-	if r.verb == "check" && r.has("selector", "element", "ref", "uid", "xpath") {
-		r.kind = steer // a box on a page
-	}
+	r.kind = r.kindByObject()
 	return r
 }
+
+// kindByObject returns what the verb does to this object, where that is not what
+// it does to most.
+func (r *reading) kindByObject() kind {
+	switch {
+	case r.verb == "check" && r.has("selector", "element", "ref", "uid", "xpath"):
+		return steer // a box on a page
+	case r.verb == "extract" && r.hasWord(wordsPacked):
+		return add // the files that were in it
+	}
+	return r.kind
+}
+
+var wordsPacked = wordSet("archive archives zip tar tarball rar gz tgz")
 
 // titleOf returns the title that is not an annotation. ParseTool falls back to
 // the one in annotations, which is the server's own account of its tool.
@@ -184,15 +196,16 @@ func (s *serverReading) findVerb(words []string) (string, int) {
 	if end < 0 {
 		return "", 0
 	}
-	last := verbOf(words[end])
-	if s.objectFirst && (last.rank == firm || last.rank == agent) {
+	start := mannerOf(words)
+	first, last := verbOf(words[start]), verbOf(words[end])
+	if s.objectFirst && (last.rank == firm || last.rank == agent) && !rehearsing[words[start]] {
 		return words[end], end
 	}
-	if light[words[0]] && end > 0 && last.kind.quiet() && last.kind != noKind {
-		return words[end], end
+	if done := singular(words[end]); light[words[start]] && end > start && verbOf(done).kind.quiet() && verbOf(done).kind != noKind {
+		return done, end
 	}
-	if verbOf(words[0]).rank >= leading {
-		return words[0], 0
+	if first.rank >= leading {
+		return words[start], start
 	}
 	for i, w := range words {
 		if verbOf(w).rank == firm {
@@ -202,12 +215,37 @@ func (s *serverReading) findVerb(words []string) (string, int) {
 	switch {
 	case last.rank == ending, last.rank == agent:
 		return words[end], end
-	case verbOf(words[0]).rank == loose:
-		return words[0], 0
+	case first.rank == loose:
+		return words[start], start
 	case last.rank == loose, last.rank == leading && (last.kind.quiet() || last.kind == put || last.kind == destroy):
 		return words[end], end
 	}
 	return "", 0
+}
+
+// mannerOf returns how many words say how something is done before the name
+// says what: fast_copy_file, bulk_set_status.
+func mannerOf(words []string) int {
+	n := 0
+	for n+1 < len(words) && manner[words[n]] {
+		n++
+	}
+	return n
+}
+
+// manner words say how, and neither what is done nor to what.
+var manner = wordSet("fast quick quickly safe safely smart auto bulk batch mass multi parallel force forced soft hard async direct directly")
+
+// rehearsing verbs begin a name to say that the rest of it is not done.
+var rehearsing = wordSet("preview simulate")
+
+// singular returns the product that a word is the plural of: run_reports does
+// what run_report does. Tests are no product: who runs a suite runs code.
+func singular(word string) string {
+	if one := strings.TrimSuffix(word, "s"); verbOf(word).kind == noKind && verbOf(one).kind == produce {
+		return one
+	}
+	return word
 }
 
 // light verbs leave it to their object to say what is done: run a report, take

@@ -87,20 +87,40 @@ func (r *reading) veto() verdict {
 	if j := verbOf(r.joined); j.kind.writes() {
 		return verdict{annotary.No, 0.85, "its name joins the verb '" + r.joined + "', which " + deeds[j.kind]}
 	}
-	if verb.kind.writes() && (verb.rank == firm || r.at == 0 && sureAtFirst[r.verb]) {
+	if verb.kind.quiet() && r.kind.writes() {
+		return verdict{annotary.No, 0.8, r.nameSays()}
+	}
+	if verb.kind.writes() && (verb.rank == firm || r.at == mannerOf(r.words) && sureAtFirst[r.verb]) {
 		agrees := r.prose.direct && verbOf(r.prose.lead).kind == verb.kind || len(r.prose.words) == 0
 		return verdict{annotary.No, sure(plainWrites[r.verb] && agrees && r.lasts(r.verb)), r.nameSays()}
 	}
 	if why := r.executesGiven(); why != "" {
 		return verdict{annotary.No, 0.8, why}
 	}
-	for _, p := range r.params {
-		if p.role() == callback {
-			return verdict{annotary.No, 0.8, "its parameter '" + p.name + "' says that it starts something which reports later"}
-		}
+	if why := r.vetoByParams(); why != "" {
+		return verdict{annotary.No, 0.8, why}
 	}
 	return r.vetoByProse()
 }
+
+// vetoByParams returns which parameter only something that writes would take,
+// or "".
+func (r *reading) vetoByParams() string {
+	for _, p := range r.params {
+		switch {
+		case p.role() == callback:
+			return "its parameter '" + p.name + "' says that it starts something which reports later"
+		case p.role() == keeping && !p.nested:
+			return "its parameter '" + p.name + "' is about what it writes"
+		case p.role() == output && p.required && !p.nested && r.makes() && p.local():
+			return "it is told by '" + p.name + "' where to put what it makes"
+		}
+	}
+	return ""
+}
+
+// makes reports whether the tool makes something that can be put somewhere.
+func (r *reading) makes() bool { return r.kind == compute || r.kind == produce || r.kind == noKind }
 
 // vetoByProse lets a description speak against reading.
 func (r *reading) vetoByProse() verdict {

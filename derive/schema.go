@@ -20,6 +20,16 @@ func (p *param) joined() string { return strings.Join(p.words, "_") }
 
 func (p *param) role() role { return roles[p.joined()] }
 
+// local reports whether the name of an output says that it is a place in the
+// file system: a "destination" may be a town, an "output" a format.
+func (p *param) local() bool {
+	switch p.joined() {
+	case "output", "destination", "dest", "file_path", "filepath":
+		return false
+	}
+	return true
+}
+
 // maxParams bounds how many parameters are looked at.
 const maxParams = 64
 
