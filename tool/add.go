@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -18,8 +19,9 @@ import (
 )
 
 // A Handler does what the tool is for. Its arguments have been checked against
-// the schema of In. The output becomes the result's structured content and,
-// unless [Call.Say] says otherwise, its text.
+// the schema of In, a struct. The output, a struct or a pointer to one, becomes
+// the result's structured content and, unless [Call.Say] says otherwise, its
+// text.
 //
 // The text of an error made with [Errorf], or of any [annotary.Error], is shown
 // to the model; of any other error only that it happened, with an id that the
@@ -46,33 +48,35 @@ type entry struct {
 	invoke               func(ctx context.Context, call *Call, args []byte) ([]byte, error)
 }
 
-// Add declares a tool. It panics, naming the caller's line, if the intent is
-// undecided, the description incomplete, or a type has no JSON Schema.
+// Add declares a tool. It panics, naming the caller's line and the tool, if the
+// intent is undecided, the spec incomplete, the name not one the specification
+// takes or taken already, a type without a JSON Schema, or serving has begun.
 func Add[In, Out any](r Registry, i Intent, sp Spec, h Handler[In, Out]) {
 	_, file, line, _ := runtime.Caller(1)
 	add(r, i, sp, h, fmt.Sprintf("%s:%d", file, line))
 }
 
 func add[In, Out any](r Registry, i Intent, sp Spec, h Handler[In, Out], at string) {
-	fail := func(format string, args ...any) {
-		panic(fmt.Sprintf("%s: tool %q: ", at, sp.Name) + fmt.Sprintf(format, args...))
+	err := sp.check(i)
+	if err == nil && h == nil {
+		err = errors.New("it has no handler")
 	}
-	switch {
-	case !i.decided:
-		fail("its hints are not decided, or contradict each other")
-	case sp.Name == "" || sp.Title == "" || sp.Description == "":
-		fail("name, title and description are needed")
-	case sp.View != nil && (sp.View.URI == "" || sp.View.HTML == ""):
-		fail("a view needs a URI and a page")
+	var e *entry
+	if err == nil {
+		e, err = newEntry(r.server(), i, sp, h)
 	}
-	e, err := newEntry(r.server(), i, sp, h)
+	if err == nil {
+		err = r.register(e)
+	}
 	if err != nil {
-		fail("%v", err)
+		panic(fmt.Sprintf("%s: tool %q: %v", at, sp.Name, err))
 	}
-	r.register(e)
 }
 
 func newEntry[In, Out any](s *Server, i Intent, sp Spec, h Handler[In, Out]) (*entry, error) {
+	if err := checkArguments(reflect.TypeFor[In]()); err != nil {
+		return nil, fmt.Errorf("arguments: %w", err)
+	}
 	in, input, err := schemaFor[In](sp.Input)
 	if err != nil {
 		return nil, fmt.Errorf("arguments: %w", err)
@@ -91,7 +95,7 @@ func newEntry[In, Out any](s *Server, i Intent, sp Spec, h Handler[In, Out]) (*e
 			return nil, fmt.Errorf("result: %w", err)
 		}
 		if out.Type != "object" { // older clients know no other
-			return nil, fmt.Errorf("result: %T is no JSON object", *new(Out))
+			return nil, fmt.Errorf("result: %T is no JSON object: wrap it in a struct, or in a tool.Page", *new(Out))
 		}
 	}
 	if sp.Timeout != 0 {
@@ -104,6 +108,27 @@ func newEntry[In, Out any](s *Server, i Intent, sp Spec, h Handler[In, Out]) (*e
 	e.tool = sp.definition(i, in, out)
 	e.invoke = invoker(e, h)
 	return e, nil
+}
+
+// checkArguments refuses what would compile and then do nothing: a Keyed or a
+// Rehearsal that is found only where it is embedded, in a struct.
+func checkArguments(t reflect.Type) error {
+	if t.Kind() == reflect.Pointer {
+		return fmt.Errorf("take %s, not a pointer to it", t.Elem())
+	}
+	if t.Kind() != reflect.Struct {
+		return nil // the schema says
+	}
+	for f := range t.Fields() {
+		if f.Anonymous {
+			continue
+		}
+		switch f.Type {
+		case reflect.TypeFor[Keyed](), reflect.TypeFor[*Keyed](), reflect.TypeFor[Rehearsal](), reflect.TypeFor[*Rehearsal]():
+			return fmt.Errorf("%s: embed %s in place of the field %s", t, strings.TrimPrefix(f.Type.String(), "*"), f.Name)
+		}
+	}
+	return nil
 }
 
 // invoker wraps the typed handler: checked arguments in, a shaped result out.

@@ -38,9 +38,9 @@ type Confirmation[Draft any] struct {
 }
 
 // AddTwoStep declares two tools for what must not happen by accident. The first,
-// named like the second with _draft behind it, changes nothing: prepare says
-// what would happen. The second takes that draft, as the user confirmed it, and
-// commit does it. Of the spec, Input adjusts the arguments of the first, Output
+// preview_mail_send beside mail_send, changes nothing: prepare says what would
+// happen. The second takes that draft, as the user confirmed it, and commit does
+// it. Of the spec, Input adjusts the arguments of the first, Output
 // the result of the second.
 //
 // The seal binds the draft to its tool and user. It can be used once, until it
@@ -49,12 +49,15 @@ type Confirmation[Draft any] struct {
 func AddTwoStep[In, Draft, Out any](r Registry, i Intent, sp Spec, prepare Handler[In, Draft], commit Handler[Draft, Out]) {
 	_, file, line, _ := runtime.Caller(1)
 	at := fmt.Sprintf("%s:%d", file, line)
+	if prepare == nil || commit == nil {
+		panic(fmt.Sprintf("%s: tool %q: it has no handler", at, sp.Name))
+	}
 	s := r.server()
 	form, _, _ := schemaFor[Draft](nil) // a type that has none panics below
 
 	first := sp
-	first.Name = draftName(sp.Name)
-	first.Title = "Draft: " + sp.Title
+	first.Name = previewName(sp.Name)
+	first.Title = "Preview: " + sp.Title
 	first.Description = "Prepares and changes nothing. " + sp.Description +
 		" Returns a draft and its seal: show the draft to the user and, once they confirm, pass both unchanged to " + sp.Name + "."
 	first.Output, first.Reversible = nil, annotary.Unknown
@@ -79,11 +82,18 @@ func AddTwoStep[In, Draft, Out any](r Registry, i Intent, sp Spec, prepare Handl
 	}, at)
 }
 
-func draftName(name string) string {
-	if strings.Contains(name, "-") {
-		return name + "-draft"
+// previewName names the first step in the style of the second. What it does
+// stands first: mail_send_draft would read as sending a draft.
+func previewName(name string) string {
+	at := strings.LastIndexByte(name, '.') + 1
+	path, leaf := name[:at], name[at:]
+	switch {
+	case strings.Contains(leaf, "-"):
+		return path + "preview-" + leaf
+	case leaf != strings.ToLower(leaf) && !strings.Contains(leaf, "_"):
+		return path + "preview" + strings.ToUpper(leaf[:1]) + leaf[1:]
 	}
-	return name + "_draft"
+	return path + "preview_" + leaf
 }
 
 // A promise is what a seal holds.
@@ -119,7 +129,7 @@ func digestOf(draft any, form *jsonschema.Schema) (string, error) {
 func (s *Server) spend(ctx context.Context, call *Call, seal string, draft any, form *jsonschema.Schema) error {
 	refuse := func(why string) error {
 		return annotary.E(CodeDraft, "nothing was done: "+why, nil).
-			WithHint("make a new draft with " + draftName(call.Tool) + " and show it to the user")
+			WithHint("make a new draft with " + previewName(call.Tool) + " and show it to the user")
 	}
 	p, err := s.seal.open(seal)
 	if err != nil || p.Tool != call.Tool || p.User != call.User {

@@ -136,11 +136,11 @@ func ExampleAddTwoStep() {
 		call.Say("sent to %s", m.To)
 		return tool.Nothing{}, nil
 	})
-	for _, name := range []string{"mail_send_draft", "mail_send"} {
+	for _, name := range []string{"preview_mail_send", "mail_send"} {
 		fmt.Println(name)
 	}
 	// Output:
-	// mail_send_draft
+	// preview_mail_send
 	// mail_send
 }
 

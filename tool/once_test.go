@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -233,7 +234,7 @@ func mailServer(opts *tool.Options, sent *atomic.Int64) *tool.Server {
 
 func draft(t *testing.T, s *mcp.ClientSession) map[string]any {
 	t.Helper()
-	res := call(t, s, "mail_send_draft", map[string]any{"to": "ada@example.test"})
+	res := call(t, s, "preview_mail_send", map[string]any{"to": "ada@example.test"})
 	p, ok := res.StructuredContent.(map[string]any)
 	if !ok || res.IsError {
 		t.Fatalf("no draft: %s", textOf(res))
@@ -277,7 +278,6 @@ func TestTwoStep(t *testing.T) {
 	}
 }
 
-// swapAB changes some letters of a seal, and keeps it base64.
 // TestTwoStep_empty: a draft with nothing in its lists and maps comes back as the
 // draft it was.
 func TestTwoStep_empty(t *testing.T) {
@@ -293,7 +293,7 @@ func TestTwoStep_empty(t *testing.T) {
 		},
 		func(context.Context, *tool.Call, listing) (tool.Nothing, error) { return tool.Nothing{}, nil })
 	session := connect(t, s.HTTP(), eras[0], nil)
-	res := call(t, session, "mail_send_draft", map[string]any{})
+	res := call(t, session, "preview_mail_send", map[string]any{})
 	proposal, _ := res.StructuredContent.(map[string]any)
 	delete(proposal, "expiresAt")
 	if res := call(t, session, "mail_send", proposal); res.IsError {
@@ -301,6 +301,7 @@ func TestTwoStep_empty(t *testing.T) {
 	}
 }
 
+// swapAB changes some letters of a seal, and keeps it base64.
 func swapAB(r rune) rune {
 	switch r {
 	case 'A', 'a', '0', '-', '_':
@@ -364,9 +365,33 @@ func TestTwoStep_hints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first := tl.Name == "mail_send_draft"
+		first := tl.Name == "preview_mail_send"
 		if tl.Annotations.ReadOnlyHint != first || *tl.Annotations.DestructiveHint == first || !*tl.Annotations.OpenWorldHint {
 			t.Errorf("%s: %+v", tl.Name, tl.Annotations)
+		}
+	}
+}
+
+// TestTwoStep_names: the first step begins with what it does, in the style of
+// the second's name. "mail_send_draft" would read as sending a draft.
+func TestTwoStep_names(t *testing.T) {
+	for name, want := range map[string]string{
+		"mail_send": "preview_mail_send", "cancel-order": "preview-cancel-order", "send": "preview_send",
+		"sendMail": "previewSendMail", "mail.send": "mail.preview_send", "mail.send_all": "mail.preview_send_all",
+	} {
+		s := tool.New("x", "1", nil)
+		same := func(_ context.Context, _ *tool.Call, in mailIn) (mailIn, error) { return in, nil }
+		tool.AddTwoStep(s, tool.Destroy(tool.Open, tool.NotIdempotent),
+			tool.Spec{Name: name, Title: "Send mail", Description: "Sends a mail."}, same, same)
+		var got []string
+		for tl, err := range connect(t, s.HTTP(), eras[0], nil).Tools(t.Context(), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, tl.Name)
+		}
+		if !slices.Contains(got, want) || !slices.Contains(got, name) {
+			t.Errorf("%s made %v, want %s", name, got, want)
 		}
 	}
 }

@@ -20,6 +20,9 @@ func schemaFor[T any](adjust func(*jsonschema.Schema)) (*jsonschema.Schema, *sha
 		return nil, nil, err
 	}
 	noNullLists(s)
+	if slices.Equal(s.Types, []string{"null", "object"}) { // a pointer, which is nil beside an error only
+		s.Type, s.Types = "object", nil
+	}
 	if adjust != nil {
 		adjust(s)
 	}

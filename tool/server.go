@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -82,22 +83,23 @@ func New(name, version string, opts *Options) *Server {
 
 // A Registry is what tools are added to: a [Server] or a [Group] of it.
 type Registry interface {
-	register(e *entry)
+	register(e *entry) error
 	server() *Server
 }
 
 func (s *Server) server() *Server { return s }
 
-func (s *Server) register(e *entry) {
+func (s *Server) register(e *entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.parts) > 0 {
-		panic(fmt.Sprintf("tool: %s: added after serving began", e.tool.Name))
+		return errors.New("serving has begun")
 	}
 	if slices.ContainsFunc(s.entries, func(o *entry) bool { return o.tool.Name == e.tool.Name }) {
-		panic(fmt.Sprintf("tool: %s: there is one of that name", e.tool.Name))
+		return errors.New("there is one of that name")
 	}
 	s.entries = append(s.entries, e)
+	return nil
 }
 
 // A Group is the tools of one scope.
@@ -107,14 +109,20 @@ type Group struct {
 }
 
 // Group returns a group for tools that exist only for callers with the scope:
-// to others they are not listed and not known.
-func (s *Server) Group(scope string) *Group { return &Group{s, scope} }
+// to others they are not listed and not known. It panics on an empty scope,
+// which everybody would have.
+func (s *Server) Group(scope string) *Group {
+	if scope == "" {
+		panic("tool: a group needs a scope; tools for everybody are added to the server")
+	}
+	return &Group{s, scope}
+}
 
 func (g *Group) server() *Server { return g.home }
 
-func (g *Group) register(e *entry) {
+func (g *Group) register(e *entry) error {
 	e.scope = g.scope
-	g.home.register(e)
+	return g.home.register(e)
 }
 
 // For returns the MCP server a caller with these scopes gets.

@@ -1,6 +1,9 @@
 package tool
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -40,6 +43,38 @@ type Spec struct {
 	// Input and Output, if set, adjust the schemas inferred from the handler's
 	// types, for what Go's types cannot say: enumerations, bounds, formats.
 	Input, Output func(*jsonschema.Schema)
+}
+
+// check reports what is missing or wrong, beside the types.
+func (sp *Spec) check(i Intent) error {
+	switch {
+	case !i.decided:
+		return errors.New("its hints are not decided, or contradict each other")
+	case sp.Title == "" || sp.Description == "":
+		return errors.New("a title and description are needed")
+	case sp.View != nil && (!strings.HasPrefix(sp.View.URI, "ui://") || sp.View.HTML == ""):
+		return errors.New("a view needs a URI that begins with ui:// and a page")
+	}
+	return checkName(sp.Name)
+}
+
+const (
+	maxName      = 128
+	nameAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
+)
+
+// checkName holds a name to the specification: clients drop or rename others.
+func checkName(name string) error {
+	const rule = "a name has 1 to 128 of A-Z a-z 0-9 _ - and dot"
+	for _, r := range name {
+		if !strings.ContainsRune(nameAlphabet, r) {
+			return fmt.Errorf("%s, not %q", rule, r)
+		}
+	}
+	if name == "" || len(name) > maxName {
+		return fmt.Errorf("%s; it has %d", rule, len(name))
+	}
+	return nil
 }
 
 // A View is an MCP App: a page in the server that a host renders beside a

@@ -128,42 +128,130 @@ func TestIntent_archetypes(t *testing.T) {
 	}
 }
 
+// TestAdd_refuses: what Add does not take it refuses where it stands in the
+// program, and says of which tool and why.
 func TestAdd_refuses(t *testing.T) {
-	type recursive struct{ F func() }
-	for name, add := range map[string]func(s *tool.Server){
-		"undecided": func(s *tool.Server) { tool.Add(s, tool.Intent{}, greetSpec, greet) },
-		"no-world":  func(s *tool.Server) { tool.Add(s, tool.Read(tool.World{}), greetSpec, greet) },
-		"no-repeat": func(s *tool.Server) { tool.Add(s, tool.Write(tool.Closed, tool.Repeat{}), greetSpec, greet) },
-		"contradicted": func(s *tool.Server) {
+	type unspeakable struct{ F func() }
+	type keyAside struct {
+		Key tool.Keyed `json:"key"`
+	}
+	type rehearsalAside struct {
+		Plan *tool.Rehearsal `json:"plan"`
+	}
+	read := tool.Read(tool.Closed)
+	named := func(name string) tool.Spec {
+		return tool.Spec{Name: name, Title: "Greet", Description: "Greets a person."}
+	}
+	for name, tt := range map[string]struct {
+		add func(s *tool.Server)
+		why string
+	}{
+		"undecided": {func(s *tool.Server) { tool.Add(s, tool.Intent{}, greetSpec, greet) }, "its hints are not decided"},
+		"no-world":  {func(s *tool.Server) { tool.Add(s, tool.Read(tool.World{}), greetSpec, greet) }, "its hints are not decided"},
+		"no-repeat": {func(s *tool.Server) { tool.Add(s, tool.Write(tool.Closed, tool.Repeat{}), greetSpec, greet) }, "its hints are not decided"},
+		"contradicted": {func(s *tool.Server) {
 			tool.Add(s, tool.Raw(annotary.Annotations{ReadOnly: true, Destructive: true}), greetSpec, greet)
-		},
-		"no-title": func(s *tool.Server) {
-			tool.Add(s, tool.Read(tool.Closed), tool.Spec{Name: "x", Description: "x"}, greet)
-		},
-		"twice": func(s *tool.Server) {
-			tool.Add(s, tool.Read(tool.Closed), greetSpec, greet)
-			tool.Add(s, tool.Read(tool.Closed), greetSpec, greet)
-		},
-		"late": func(s *tool.Server) {
+		}, "contradict each other"},
+		"no-title":   {func(s *tool.Server) { tool.Add(s, read, tool.Spec{Name: "greet", Description: "x"}, greet) }, "title and description are needed"},
+		"no-name":    {func(s *tool.Server) { tool.Add(s, read, named(""), greet) }, "a name has 1 to 128"},
+		"space":      {func(s *tool.Server) { tool.Add(s, read, named("greet me"), greet) }, `a name has 1 to 128 of A-Z a-z 0-9 _ - and dot, not ' '`},
+		"slash":      {func(s *tool.Server) { tool.Add(s, read, named("greet/me"), greet) }, "not '/'"},
+		"umlaut":     {func(s *tool.Server) { tool.Add(s, read, named("grüßen"), greet) }, "not 'ü'"},
+		"long":       {func(s *tool.Server) { tool.Add(s, read, named(strings.Repeat("x", 129)), greet) }, "it has 129"},
+		"no-handler": {func(s *tool.Server) { tool.Add[nameIn, greeting](s, read, greetSpec, nil) }, "it has no handler"},
+		"no-commit":  {func(s *tool.Server) { tool.AddTwoStep[nameIn, nameIn, greeting](s, read, greetSpec, nil, greet) }, "it has no handler"},
+		"web-view": {func(s *tool.Server) {
+			sp := greetSpec
+			sp.View = &tool.View{URI: "https://example.test/view.html", HTML: "<p>"}
+			tool.Add(s, read, sp, greet)
+		}, "ui://"},
+		"twice": {func(s *tool.Server) {
+			tool.Add(s, read, greetSpec, greet)
+			tool.Add(s, read, greetSpec, greet)
+		}, "there is one of that name"},
+		"late": {func(s *tool.Server) {
 			s.All()
-			tool.Add(s, tool.Read(tool.Closed), greetSpec, greet)
-		},
-		"no-schema": func(s *tool.Server) {
-			tool.Add(s, tool.Read(tool.Closed), greetSpec, func(context.Context, *tool.Call, recursive) (greeting, error) { return greeting{}, nil })
-		},
-		"list-as-result": func(s *tool.Server) {
-			tool.Add(s, tool.Read(tool.Closed), greetSpec, func(context.Context, *tool.Call, nameIn) ([]string, error) { return nil, nil })
-		},
+			tool.Add(s, read, greetSpec, greet)
+		}, "serving has begun"},
+		"no-schema": {func(s *tool.Server) {
+			tool.Add(s, read, greetSpec, func(context.Context, *tool.Call, unspeakable) (greeting, error) { return greeting{}, nil })
+		}, "arguments: "},
+		"pointer-as-arguments": {func(s *tool.Server) {
+			tool.Add(s, read, greetSpec, func(context.Context, *tool.Call, *nameIn) (greeting, error) { return greeting{}, nil })
+		}, "arguments: take tool_test.nameIn, not a pointer to it"},
+		"list-as-result": {func(s *tool.Server) {
+			tool.Add(s, read, greetSpec, func(context.Context, *tool.Call, nameIn) ([]string, error) { return nil, nil })
+		}, "result: []string is no JSON object: wrap it in a struct, or in a tool.Page"},
+		"key-as-member": {func(s *tool.Server) {
+			tool.Add(s, read, greetSpec, func(context.Context, *tool.Call, keyAside) (greeting, error) { return greeting{}, nil })
+		}, "embed tool.Keyed"},
+		"rehearsal-as-member": {func(s *tool.Server) {
+			tool.Add(s, read, greetSpec, func(context.Context, *tool.Call, rehearsalAside) (greeting, error) { return greeting{}, nil })
+		}, "embed tool.Rehearsal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				if p := fmt.Sprint(recover()); !strings.Contains(p, "tool") {
-					t.Errorf("panicked with %q", p)
+				p := fmt.Sprint(recover())
+				if !strings.Contains(p, tt.why) || !strings.Contains(p, "tool_test.go:") || !strings.Contains(p, `tool "`) {
+					t.Errorf("panicked with %q, want %q", p, tt.why)
 				}
 			}()
-			add(tool.New("x", "1", nil))
+			tt.add(tool.New("x", "1", nil))
 			t.Error("it was accepted")
 		})
+	}
+}
+
+// TestGroup_refuses: an empty scope, such as a variable nobody set, would let
+// everybody in.
+func TestGroup_refuses(t *testing.T) {
+	defer func() {
+		if p := fmt.Sprint(recover()); !strings.Contains(p, "scope") {
+			t.Errorf("panicked with %q", p)
+		}
+	}()
+	tool.New("x", "1", nil).Group("")
+	t.Error("it was accepted")
+}
+
+// TestPointer: handlers may return a pointer, so that they can return nil beside
+// an error.
+func TestPointer(t *testing.T) {
+	s := tool.New("x", "1", &tool.Options{Logger: slog.New(slog.DiscardHandler)})
+	tool.Add(s, tool.Read(tool.Closed), greetSpec, func(_ context.Context, _ *tool.Call, in nameIn) (*greeting, error) {
+		switch in.Name {
+		case "":
+			return nil, tool.Errorf("nobody is there")
+		case "nil":
+			return nil, nil
+		}
+		return &greeting{"Hello, " + in.Name + "."}, nil
+	})
+	session := connect(t, s.HTTP(), eras[0], nil)
+	for name, want := range map[string]string{
+		"Ada": `{"greeting":"Hello, Ada."}`, "": "nobody is there", "nil": `"Greet" was done, but its result cannot be shown`,
+	} {
+		if got := textOf(call(t, session, "greet", map[string]any{"name": name})); !strings.HasPrefix(got, want) {
+			t.Errorf("%q: got %s, want %s", name, got, want)
+		}
+	}
+	for tl, err := range session.Tools(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kind := tl.OutputSchema.(map[string]any)["type"]; kind != "object" {
+			t.Errorf("the output schema is of type %v", kind)
+		}
+	}
+}
+
+// TestCall_zero: a handler can be tested with a Call of one's own.
+func TestCall_zero(t *testing.T) {
+	c := &tool.Call{}
+	c.Say("Hello.")
+	c.MarkUntrusted()
+	if err := c.Progress(t.Context(), 1, 2, "half"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -68,7 +68,7 @@ func Behaviour(t testing.TB, newServer func(*Writes) *mcp.Server, args map[strin
 		if strict.KindOf(strict.Get(res, "isError")) == strict.True {
 			text, _ := strict.Text(strict.At(res, "/content/0/text"))
 			sent, _ := json.Marshal(given)
-			t.Errorf("%s with %s failed, so nothing is known of it: %s", def.Name, sent, text)
+			t.Errorf("%s with %s failed, so nothing is known of it: %s; give it arguments that work", def.Name, sent, text)
 		}
 		if notes := writes.take(); len(notes) > 0 {
 			t.Errorf("%s says it is read-only and wrote: %s", def.Name, strings.Join(notes, "; "))

@@ -2,15 +2,17 @@ package tooltest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/annotary/annotary"
@@ -45,7 +47,7 @@ func Snapshot(t testing.TB, srv *mcp.Server, file string) {
 	if err != nil {
 		t.Fatalf("%v: run the test with -tooltest.update and commit the file", err)
 	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+	if diff := gocmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("the tools changed (-%s +now); if on purpose, run with -tooltest.update\n%s", file, diff)
 	}
 }
@@ -79,18 +81,63 @@ func writeFile(file string, data []byte) error {
 // Lint judges the definitions by every profile. It fails on errors, and on
 // warnings of the strict profile; the other profiles' warnings, which follow the
 // taste of one directory each, are logged.
-func Lint(t testing.TB, srv *mcp.Server) {
+//
+// The linter reads words and can be wrong. A finding you have looked at is
+// accepted by its rule and tool, such as "doubtful-destructive create_payment";
+// accepting what is not found fails.
+func Lint(t testing.TB, srv *mcp.Server, accepted ...string) {
 	t.Helper()
-	tools := Tools(t, srv)
-	for p := range lint.NumProfiles {
-		for _, f := range lint.Check(tools, lint.Options{Profile: p}).Findings {
-			say := t.Logf
-			if f.Severity >= lint.Error || (p == lint.Strict && f.Severity >= lint.Warning) {
-				say = t.Errorf
-			}
-			say("%s %s: %s: %s (%s): %s. %s", p, f.Severity, f.Tool, f.Message, f.Rule, f.Evidence, f.Fix)
+	found := judge(Tools(t, srv))
+	for _, j := range found {
+		say := t.Logf
+		if j.fails && !slices.Contains(accepted, j.name()) {
+			say = t.Errorf
+		}
+		say("%s", j)
+	}
+	for _, name := range accepted {
+		if !slices.ContainsFunc(found, func(j *judged) bool { return j.name() == name }) {
+			t.Errorf("%q is accepted and not found: take it out", name)
 		}
 	}
+}
+
+// A judged finding is what one or more profiles say of a tool.
+type judged struct {
+	lint.Finding
+	by    []string // "strict error"
+	fails bool
+}
+
+// name is what an author accepts it by.
+func (j *judged) name() string { return strings.TrimSpace(j.Rule + " " + j.Tool) }
+
+func (j *judged) String() string {
+	text := fmt.Sprintf("%s: %s %s", strings.Join(j.by, ", "), cmp.Or(j.Tool, "the list"), j.Message)
+	if j.Evidence != "" {
+		text += ": " + j.Evidence
+	}
+	return fmt.Sprintf("%s; %s (%q)", text, j.Fix, j.name())
+}
+
+// judge lints by every profile and puts together what differs only in who says
+// it.
+func judge(tools []annotary.Tool) []*judged {
+	var all []*judged
+	for p := range lint.NumProfiles {
+		for _, f := range lint.Check(tools, lint.Options{Profile: p}).Findings {
+			i := slices.IndexFunc(all, func(j *judged) bool {
+				return j.Rule == f.Rule && j.Index == f.Index && j.At == f.At && j.Message == f.Message
+			})
+			if i < 0 {
+				i = len(all)
+				all = append(all, &judged{Finding: f})
+			}
+			all[i].by = append(all[i].by, fmt.Sprintf("%s %s", p, f.Severity))
+			all[i].fails = all[i].fails || f.Severity >= lint.Error || p == lint.Strict && f.Severity >= lint.Warning
+		}
+	}
+	return all
 }
 
 // Intents are the names of a server's tools, by what they do.
@@ -120,7 +167,7 @@ func Annotations(t testing.TB, srv *mcp.Server, want Intents) {
 	for class, names := range map[annotary.Class][]string{
 		annotary.Read: want.Read, annotary.Write: want.Write, annotary.Destroy: want.Destroy,
 	} {
-		if diff := cmp.Diff(sorted(names), sorted(got[class])); diff != "" {
+		if diff := gocmp.Diff(sorted(names), sorted(got[class])); diff != "" {
 			t.Errorf("%s tools (-want +got)\n%s", class, diff)
 		}
 	}

@@ -102,7 +102,7 @@ func (w *wire) ask(method string, params map[string]any) strict.Raw {
 			continue // a notification
 		}
 		if res.Error != nil {
-			w.Fatalf("%s: %v", method, res.Error)
+			w.Fatalf("%s %v: %v", method, params["name"], res.Error)
 		}
 		if err := strict.Check(res.Result, strict.Limits{}); err != nil {
 			w.Fatalf("%s: %v", method, err)

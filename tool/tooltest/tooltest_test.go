@@ -108,7 +108,7 @@ func TestBehaviour_shownNothing(t *testing.T) {
 		return s.All()
 	}
 	got := failures(t, func(t testing.TB) { tooltest.Behaviour(t, newServer, map[string]map[string]any{"gone": {}}) })
-	if !strings.Contains(got, `look with {"orderId":"x"} failed`) || !strings.Contains(got, "arguments for gone") {
+	if !strings.Contains(got, `look with {"orderId":"x"} failed, so nothing is known of it: no such order; give it arguments that work`) || !strings.Contains(got, "arguments for gone") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -180,6 +180,49 @@ func TestLint_finds(t *testing.T) {
 	got := failures(t, func(t testing.TB) { tooltest.Lint(t, plain(nil)) })
 	if !strings.Contains(got, "delete_file") || !strings.Contains(got, "openai") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestLint_accepted: an author who has looked at a finding says so, in the test;
+// what is no longer found must not stay accepted.
+func TestLint_accepted(t *testing.T) {
+	s := tool.New("shop", "1.0.0", nil)
+	type payment struct {
+		Amount int `json:"amount"`
+	}
+	tool.Add(s, tool.Write(tool.Closed, tool.NotIdempotent), tool.Spec{Name: "create_payment", Title: "Create payment", Description: "Notes a payment."},
+		func(context.Context, *tool.Call, payment) (tool.Nothing, error) { return tool.Nothing{}, nil })
+	found := failures(t, func(t testing.TB) { tooltest.Lint(t, s.All()) })
+	if strings.Count(found, "\n") != 0 || !strings.Contains(found, "doubtful-destructive") || !strings.Contains(found, "strict error") {
+		t.Errorf("found %q, want one doubt, once", found)
+	}
+	if !strings.Contains(found, `"doubtful-destructive create_payment"`) {
+		t.Errorf("found %q, which does not say how to accept it", found)
+	}
+	if got := failures(t, func(t testing.TB) { tooltest.Lint(t, s.All(), "doubtful-destructive create_payment") }); got != "" {
+		t.Errorf("accepted: %q", got)
+	}
+	got := failures(t, func(t testing.TB) {
+		tooltest.Lint(t, newServer(orders{}, false).All(), "doubtful-destructive create_payment")
+	})
+	if !strings.Contains(got, "doubtful-destructive create_payment") {
+		t.Errorf("accepted in vain: %q", got)
+	}
+}
+
+// TestLint_twoStep: what the kit makes passes its own linter, in whatever order
+// the names of the server have their words.
+func TestLint_twoStep(t *testing.T) {
+	for _, name := range []string{"mail_send", "order_cancel", "delete-file", "sendMail", "mail.send"} {
+		s := newServer(orders{}, false)
+		same := func(_ context.Context, _ *tool.Call, in orderIn) (orderIn, error) { return in, nil }
+		if name != "order_cancel" {
+			tool.AddTwoStep(s, tool.Destroy(tool.Open, tool.NotIdempotent),
+				tool.Spec{Name: name, Title: "Send it", Description: "Sends it."}, same, same)
+		}
+		tool.AddTwoStep(s, tool.Destroy(tool.Closed, tool.NotIdempotent),
+			tool.Spec{Name: "orders_delete", Title: "Delete orders", Description: "Deletes orders for good."}, same, same)
+		tooltest.Lint(t, s.All())
 	}
 }
 
