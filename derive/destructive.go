@@ -133,7 +133,7 @@ var (
 
 func (r *reading) cannotBeRecalled() string {
 	switch {
-	case spends[r.verb], r.kind == send && r.hasRole(money), r.kind == add && r.hasRole(money) && r.hasWord(wordsMoney):
+	case spends[r.verb], r.kind == send && r.movesMoney(), r.kind == add && r.hasRole(money) && r.hasWord(wordsMoney):
 		return r.nameSays() + ", and money that was moved is gone"
 	case r.verb == "deploy" || r.verb == "redeploy":
 		return r.nameSays() + " in place of what ran before"
@@ -141,6 +141,14 @@ func (r *reading) cannotBeRecalled() string {
 		return r.nameSays() + ", and what was sent cannot be taken back"
 	}
 	return ""
+}
+
+// movesMoney reports whether the tool is told how much to move. A currency or a
+// price may only be told of.
+func (r *reading) movesMoney() bool {
+	return slices.ContainsFunc(r.params, func(p param) bool {
+		return p.role() == money && !p.nested && p.joined() != "currency" && p.joined() != "price"
+	})
 }
 
 func (r *reading) sweeps() string {

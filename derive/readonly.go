@@ -82,7 +82,7 @@ func (r *reading) veto() verdict {
 	if value := r.writingMode(); value != "" {
 		does := splitName(value)[0]
 		good := plainWrites[does] && !verb.kind.reads() && r.lasts(does)
-		return verdict{annotary.No, sure(good), "one of the actions it can be told is '" + value + "'"}
+		return verdict{annotary.No, sure(true, good), "one of the actions it can be told is '" + value + "'"}
 	}
 	if j := verbOf(r.joined); j.kind.writes() {
 		return verdict{annotary.No, 0.85, "its name joins the verb '" + r.joined + "', which " + deeds[j.kind]}
@@ -91,8 +91,9 @@ func (r *reading) veto() verdict {
 		return verdict{annotary.No, 0.8, r.nameSays()}
 	}
 	if verb.kind.writes() && (verb.rank == firm || r.at == mannerOf(r.words) && sureAtFirst[r.verb]) {
-		agrees := r.prose.direct && verbOf(r.prose.lead).kind == verb.kind || len(r.prose.words) == 0
-		return verdict{annotary.No, sure(plainWrites[r.verb] && agrees && r.lasts(r.verb)), r.nameSays()}
+		lead := verbOf(r.prose.lead).kind
+		agrees := r.prose.direct && lead == verb.kind || len(r.prose.words) == 0
+		return verdict{annotary.No, sure(agrees || lead.writes(), plainWrites[r.verb] && agrees && r.lasts(r.verb)), r.nameSays()}
 	}
 	if why := r.executesGiven(); why != "" {
 		return verdict{annotary.No, 0.8, why}
@@ -148,12 +149,16 @@ var (
 		"cancel clear write save upsert overwrite modify mark register trigger start add update edit")
 )
 
-// sure returns the confidence of a contradiction if the evidence is that good.
-func sure(good bool) float64 {
-	if good {
+// sure returns how sure a verb of writing makes: less than a doubt where only the
+// name has it, as much as a contradiction where the evidence is that good.
+func sure(agreed, good bool) float64 {
+	switch {
+	case good:
 		return 0.96
+	case agreed:
+		return 0.85
 	}
-	return 0.85
+	return 0.8
 }
 
 // writingMode returns a value of an action parameter that writes.

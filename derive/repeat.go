@@ -66,10 +66,11 @@ func (r *reading) names() string {
 	return ""
 }
 
-// firstParam returns the first parameter whose name is in the set, or "".
+// firstParam returns the first parameter of the tool itself whose name is in the
+// set, or "".
 func (r *reading) firstParam(set map[string]bool) string {
 	for _, p := range r.params {
-		if set[p.joined()] {
+		if set[p.joined()] && !p.nested {
 			return p.name
 		}
 	}

@@ -27,7 +27,7 @@ var (
 // little that only plain evidence counts.
 func (r *reading) judgeOpenWorld() verdict {
 	if p := r.paramOf(address); p != "" && r.kind != add && r.kind != put {
-		return verdict{annotary.Yes, 0.85, "it reaches the address it is given as '" + p + "'"}
+		return verdict{annotary.Yes, r.sureToReach(), "it reaches the address it is given as '" + p + "'"}
 	}
 	switch {
 	case r.kind == send && (r.hasRole(recipient) || r.hasRole(money) || r.hasWord(messages)):
@@ -45,6 +45,20 @@ func (r *reading) judgeOpenWorld() verdict {
 	}
 	return verdict{why: "nothing says whether it reaches outside"}
 }
+
+// sureToReach returns how sure it is that the tool goes where an address points:
+// a domain or a link may name something of the server's own, and a URL may be
+// taken apart without being followed.
+func (r *reading) sureToReach() float64 {
+	if (r.has("url", "urls", "uri", "web_url", "target_url", "href") && goes[r.verb]) || r.kind == steer {
+		return 0.85
+	}
+	return 0.7
+}
+
+// goes are verbs by which one goes to an address.
+var goes = wordSet("fetch scrape crawl download navigate goto open visit browse request curl ping screenshot capture extract " +
+	"read load summarize summarise archive")
 
 // judgeEgress says whether what the tool is told may leave.
 func (r *reading) judgeEgress(openWorld verdict) verdict {

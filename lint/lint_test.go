@@ -93,6 +93,10 @@ var examples = []struct {
 		good: []string{
 			`{"name":"get_build","description":"Get a build.","annotations":{"readOnlyHint":true}}`,
 			`{"name":"execute_job","description":"Execute a job.","annotations":{"readOnlyHint":false}}`,
+			// The name has a verb of writing, and the description does not say it.
+			`{"name":"create_scanner_page","description":"The documentation of the scanner, for whoever builds one.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"create_bug_report","description":"Generate a link to the form for bugs.","annotations":{"readOnlyHint":true}}`,
+			`{"name":"trigger_long_operation","description":"Demonstrates progress.","annotations":{"readOnlyHint":true}}`,
 		},
 	},
 	{
@@ -109,6 +113,8 @@ var examples = []struct {
 		good: []string{
 			`{"name":"cancel_order","description":"Cancel an order.","annotations":{"readOnlyHint":false,"destructiveHint":true}}`,
 			`{"name":"create_message","description":"Draft a message.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
+			// It tells of money and moves none.
+			`{"name":"send_view_event","description":"Send an event.","inputSchema":{"properties":{"currency":{"type":"string"},"items":{"type":"array","items":{"properties":{"price":{"type":"number"}}}}}},"annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
 			`{"name":"list_purchases","description":"List what was bought.","annotations":{"readOnlyHint":true,"destructiveHint":false}}`,
 		},
 	},
@@ -125,8 +131,15 @@ var examples = []struct {
 		bad: []string{
 			`{"name":"fetch_page","description":"Fetch a page.","inputSchema":{"properties":{"url":{"type":"string"}}},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`,
 			`{"name":"send_email","description":"Send an e-mail.","inputSchema":{"properties":{"to":{"type":"string"}}},"annotations":{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":false}}`,
+			`{"name":"open_page","description":"Open a page.","inputSchema":{"properties":{"url":{"type":"string"}}},"annotations":{"readOnlyHint":false,"openWorldHint":false}}`,
 		},
-		good: []string{`{"name":"get_order","description":"Get an order.","inputSchema":{"properties":{"id":{"type":"string"}}},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`},
+		good: []string{
+			// An address that is looked at, or that names something of the server's own.
+			`{"name":"parse_meeting_url","description":"Parse a link.","inputSchema":{"properties":{"url":{"type":"string"}}},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`,
+			`{"name":"check_domain","description":"The state of a domain in your account.","inputSchema":{"properties":{"domain":{"type":"string"}}},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`,
+			`{"name":"get_event_by_link","description":"Get an event by its link.","inputSchema":{"properties":{"link":{"type":"string"}}},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`,
+			`{"name":"get_order","description":"Get an order.","inputSchema":{"properties":{"id":{"type":"string"}}},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`,
+		},
 	},
 	{
 		rule: "needless-caution",
@@ -146,6 +159,8 @@ var examples = []struct {
 		good: []string{
 			`{"name":"create_order","description":"Create an order.","annotations":{"readOnlyHint":false}}`,
 			`{"name":"set_status","description":"Set the status.","annotations":{"readOnlyHint":false,"idempotentHint":true}}`,
+			// A key deep in its arguments belongs to something else.
+			`{"name":"table_operations","description":"Work on tables.","inputSchema":{"properties":{"request":{"properties":{"request_id":{"type":"string"}}}}},"annotations":{"readOnlyHint":false}}`,
 		},
 	},
 	{
@@ -258,7 +273,7 @@ var examples = []struct {
 	{
 		rule: "title-no-action",
 		bad:  []string{`{"name":"get_orders","title":"Orders"}`},
-		good: []string{`{"name":"get_orders","title":"Get Orders"}`, `{"name":"orders","title":"Orders"}`, `{"name":"search_orders","title":"Order search"}`, `{"name":"get_orders","title":"What was ordered"}`},
+		good: []string{`{"name":"get_orders","title":"Get Orders"}`, `{"name":"orders","title":"Orders"}`, `{"name":"search_orders","title":"Order search"}`, `{"name":"get_orders","title":"What was ordered"}`, `{"name":"review_jest_tests","title":"Jest Review Tests"}`},
 	},
 	{
 		rule: "text-invisible",

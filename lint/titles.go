@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/annotary/annotary/derive"
 	"github.com/annotary/annotary/internal/strict"
 )
 
@@ -71,9 +72,10 @@ func titleNoAction(p *pass) []Finding {
 	if p.Title == "" || p.Title == p.Name || !hasVerb(p.Name) || hasVerb(p.Title) {
 		return nil
 	}
+	verb := derive.Verb(p.Name)
 	name := strings.Fields(strings.ToLower(humanise(p.Name)))
 	for word := range strings.FieldsSeq(strings.ToLower(humanise(p.Title))) {
-		if !slices.Contains(name, word) {
+		if word == verb || !slices.Contains(name, word) {
 			return nil
 		}
 	}
