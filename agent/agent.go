@@ -5,7 +5,7 @@
 //
 //	model's calls ─ Plan(tools, rules, seen, calls) ─▶ []Step
 //	each Step:    deny │ ask with these words │ run, together with its group
-//	each result:  seen = After(seen, tool, LabelOf(result))
+//	each result:  seen = After(seen, step.Tool, LabelOf(result))
 //
 // Missing hints count as the specification's pessimistic defaults. The plan is
 // advice to your own loop: it keeps an honest loop safe, it does not stop a
@@ -30,6 +30,9 @@ type Call struct {
 // A Step is one call of a plan.
 type Step struct {
 	Call Call
+	// Tool is the one of the given tools that the call means, nil if there
+	// is none or more than one.
+	Tool *annotary.Entry
 	// Verdict is what the rules say; Reasons are all that stands in the way
 	// of a plain yes.
 	Verdict annotary.Verdict
@@ -62,7 +65,7 @@ func Plan(tools []annotary.Entry, rules annotary.Rules, seen annotary.Label, cal
 	for i, c := range calls {
 		tool, refused := resolve(tools, c)
 		if refused != nil {
-			steps[i] = Step{Call: c, Verdict: annotary.VerdictDeny, Reasons: []annotary.Reason{*refused}}
+			steps[i] = Step{Call: c, Tool: tool, Verdict: annotary.VerdictDeny, Reasons: []annotary.Reason{*refused}}
 			continue
 		}
 		s := judge(tool, rules, seen, c)
@@ -85,6 +88,7 @@ func judge(tool *annotary.Entry, rules annotary.Rules, seen annotary.Label, c Ca
 	j := rules.Judge(&tool.Hints, seen)
 	s := Step{
 		Call:      c,
+		Tool:      tool,
 		Verdict:   j.Verdict,
 		Reasons:   j.Reasons,
 		RetrySafe: tool.Hints.Vouched(annotary.ReadOnly) || tool.Hints.Vouched(annotary.Idempotent),
@@ -96,11 +100,8 @@ func judge(tool *annotary.Entry, rules annotary.Rules, seen annotary.Label, c Ca
 	return s
 }
 
-// CodeUnknownTool is the reason for a call of a tool nobody offers.
-const CodeUnknownTool annotary.Code = "unknown_tool"
-
-// resolve finds the tool a call means, or says why it must not run: there is no
-// such tool, two servers have one, or its arguments cannot be relied on.
+// resolve finds the tool a call means, and says why it must not run, if so: there
+// is no such tool, two servers have one, or its arguments cannot be relied on.
 func resolve(tools []annotary.Entry, c Call) (*annotary.Entry, *annotary.Reason) {
 	var found *annotary.Entry
 	for i := range tools {
@@ -109,21 +110,21 @@ func resolve(tools []annotary.Entry, c Call) (*annotary.Entry, *annotary.Reason)
 			continue
 		}
 		if found != nil {
-			return nil, &annotary.Reason{Code: CodeUnknownTool, Text: "several servers have a tool of this name: name the server"}
+			return nil, &annotary.Reason{Code: annotary.CodeUnknownTool, Text: "several servers have a tool of this name: name the server"}
 		}
 		found = t
 	}
 	if found == nil {
-		return nil, &annotary.Reason{Code: CodeUnknownTool, Text: "there is no tool of this name"}
+		return nil, &annotary.Reason{Code: annotary.CodeUnknownTool, Text: "there is no tool of this name"}
 	}
 	if len(c.Arguments) == 0 {
 		return found, nil
 	}
 	if err := strict.Check(c.Arguments, strict.Limits{}); err != nil || strict.KindOf(c.Arguments) != strict.Object {
-		return nil, &annotary.Reason{Code: annotary.CodeInvalid, Text: "the arguments are not one JSON object"}
+		return found, &annotary.Reason{Code: annotary.CodeInvalid, Text: "the arguments are not one JSON object"}
 	}
 	if err := strict.Unambiguous(c.Arguments); err != nil {
-		return nil, &annotary.Reason{Code: annotary.CodeAmbiguous, Text: fmt.Sprintf("the arguments are ambiguous: %v", err)}
+		return found, &annotary.Reason{Code: annotary.CodeAmbiguous, Text: fmt.Sprintf("the arguments are ambiguous: %v", err)}
 	}
 	return found, nil
 }

@@ -78,6 +78,9 @@ func TestPlan(t *testing.T) {
 		if s.Verdict != want[i].verdict || s.Group != want[i].group || s.RetrySafe != want[i].retry || s.Confirm != want[i].confirm {
 			t.Errorf("%s: %v, group %d, retry %v, %q; want %+v", s.Call.Tool, s.Verdict, s.Group, s.RetrySafe, s.Confirm, want[i])
 		}
+		if known := s.Tool != nil; known != (s.Call.Tool != "nowhere") || known && s.Tool.Name != s.Call.Tool {
+			t.Errorf("%s: the tool is %+v", s.Call.Tool, s.Tool)
+		}
 		if s.Ask() != (s.Verdict.Effect() == annotary.Ask) || len(s.Reasons) == 0 {
 			t.Errorf("%s: ask %v, reasons %v", s.Call.Tool, s.Ask(), s.Reasons)
 		}
@@ -117,8 +120,8 @@ func TestPlan_Refused(t *testing.T) {
 		"not-object": {agent.Call{Tool: "note_save", Arguments: []byte(`[1]`)}, annotary.CodeInvalid},
 		"twice":      {agent.Call{Tool: "note_save", Arguments: []byte(`{"a":1,"a":2}`)}, annotary.CodeInvalid},
 		"ambiguous":  {agent.Call{Tool: "note_save", Arguments: []byte(`{"id":1,"ID":2}`)}, annotary.CodeAmbiguous},
-		"two-such":   {agent.Call{Tool: "orders_list"}, agent.CodeUnknownTool},
-		"elsewhere":  {agent.Call{Tool: "note_save", Server: "other"}, agent.CodeUnknownTool},
+		"two-such":   {agent.Call{Tool: "orders_list"}, annotary.CodeUnknownTool},
+		"elsewhere":  {agent.Call{Tool: "note_save", Server: "other"}, annotary.CodeUnknownTool},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := agent.Plan(twins, careful(t), annotary.CleanLabel(), []agent.Call{tt.call})[0]

@@ -10,22 +10,7 @@ import (
 	"github.com/annotary/annotary/internal/strict"
 )
 
-// A scenario is calls in and decisions out, in text a person can read. Our own
-// tests are written in it, and 'annotary policy test' runs the operator's:
-//
-//	# interns read, nothing else
-//	tool  mail/list  readOnly=true from=operator
-//	tool  mail/send  destructive=false openWorld=true
-//	as    ann groups=interns
-//	seen  private strangers
-//	call  mail/list                   -> allow
-//	call  mail/send {"to":"x@y.org"}  -> ask outside egress_after_private_and_untrusted
-//	see   mail/purge                  -> deny no_permit
-//	approve client bob mail/send      -> deny
-//
-// After the arrow stands the effect, then words that must all occur among the
-// reasons: a code, a rule's id or its last part, or how a person is asked
-// (once, each, outside). "as", "seen", "now" and "tool" hold until said anew.
+// A scenario is one run of a scenario file.
 type scenario struct {
 	set    *Set
 	file   string
@@ -51,6 +36,22 @@ func (m Mismatch) String() string {
 
 // RunScenario runs a scenario file against the set and returns how many
 // expectations it holds and which failed. An error is a mistake in the file.
+//
+// A scenario is calls in and decisions out, in text a person can read:
+//
+//	# interns read, nothing else
+//	tool  mail/list  readOnly=true from=operator
+//	tool  mail/send  destructive=false openWorld=true
+//	as    ann groups=interns
+//	seen  private strangers
+//	call  mail/list                   -> allow
+//	call  mail/send {"to":"x@y.org"}  -> ask outside egress_after_private_and_untrusted
+//	see   mail/purge                  -> deny no_permit
+//	approve client bob mail/send      -> deny
+//
+// After the arrow stands the effect, then words that must all occur among the
+// reasons: a code, a rule's id or its last part, or how a person is asked (once,
+// each, outside). "as", "seen", "now" and "tool" hold until said anew.
 func (s *Set) RunScenario(f File) (ran int, failed []Mismatch, err error) {
 	sc := &scenario{
 		set: s, file: f.Name, tools: map[string]About{}, seen: annotary.CleanLabel(),

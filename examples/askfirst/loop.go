@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 
@@ -142,7 +141,7 @@ func (l *loop) group(ctx context.Context, steps []agent.Step) error {
 				return errs[i]
 			}
 			var err error
-			if text, err = l.deliver(s.Call.Tool, results[i]); err != nil {
+			if text, err = l.deliver(s.Tool, results[i]); err != nil {
 				return err
 			}
 		}
@@ -152,13 +151,12 @@ func (l *loop) group(ctx context.Context, steps []agent.Step) error {
 }
 
 // deliver notes what the conversation has seen and returns what the model reads.
-func (l *loop) deliver(name string, result *mcp.CallToolResult) (string, error) {
+func (l *loop) deliver(tool *annotary.Entry, result *mcp.CallToolResult) (string, error) {
 	raw, err := json.Marshal(result)
 	if err != nil {
 		return "", err
 	}
-	i := slices.IndexFunc(l.tools, func(t annotary.Entry) bool { return t.Name == name })
-	l.seen = agent.After(l.seen, &l.tools[i], agent.LabelOf(raw))
+	l.seen = agent.After(l.seen, tool, agent.LabelOf(raw))
 	content, err := json.Marshal(result.StructuredContent)
 	return string(content), err
 }
