@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/clients"
+	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/upstream"
 	"github.com/annotary/annotary/lint"
 )
@@ -148,7 +150,8 @@ func (t target) loadFile(s *Streams) (listing, error) {
 	return listing{t.serverName(""), tools, lint.File(t.String(), raw, tools)}, nil
 }
 
-// String names the target for people.
+// String names the target for people. It is in reports that others read, so that
+// what looks like a secret is left out.
 func (t target) String() string {
 	switch {
 	case t.file == "-":
@@ -156,9 +159,9 @@ func (t target) String() string {
 	case t.file != "":
 		return t.file
 	case t.url != "":
-		return t.url
+		return rpc.Address(t.url)
 	default:
-		return strings.Join(t.command, " ")
+		return (&clients.Server{Transport: clients.Stdio, Command: t.command[0], Args: t.command[1:]}).Line()
 	}
 }
 

@@ -30,6 +30,12 @@ func TestLint_header(t *testing.T) {
 	}))
 	defer srv.Close()
 	t.Setenv("TOKEN", "s3cret")
+	var sarif, errs strings.Builder
+	if code := Run(t.Context(), &Streams{In: strings.NewReader(""), Out: &sarif, Err: &errs}, []string{
+		"lint", "--format", "sarif", "--header", "Authorization: Bearer ${TOKEN}", srv.URL + "/?key=hunter2",
+	}); code != 0 || strings.Contains(sarif.String()+errs.String(), "hunter2") {
+		t.Errorf("exit code %d, and the report of an address with a key is %s%s", code, sarif.String(), errs.String())
+	}
 	for header, want := range map[string]int{"Authorization: Bearer ${TOKEN}": 0, "Authorization: Bearer wrong": 4} {
 		var out, errs strings.Builder
 		code := Run(t.Context(), &Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, []string{"lint", "--header", header, srv.URL})

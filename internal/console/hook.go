@@ -16,6 +16,7 @@ import (
 
 	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/approval"
+	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/policy"
 )
@@ -232,7 +233,7 @@ func (h *Hook) send(ctx context.Context, id string, body []byte) error {
 	req.Header.Set(headerSignature, h.sign(id, stamp, body))
 	res, err := client.Do(req)
 	if err != nil {
-		return err
+		return rpc.Unnamed(err)
 	}
 	defer res.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxHook))

@@ -29,6 +29,17 @@ func TestSign(t *testing.T) {
 	}
 }
 
+// TestHook_secret: an address that messages are sent to is often itself the key,
+// so that no error names it.
+func TestHook_secret(t *testing.T) {
+	dead := httptest.NewServer(nil)
+	dead.Close()
+	err := (&Hook{URL: dead.URL + "/services/hunter2?key=hunter2"}).send(t.Context(), "1", nil)
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // post sends a message to the hook, signed at a time, and changed by whoever is in
 // between.
 func (s *site) post(id, body string, at time.Time, change func(*http.Request)) (int, string) {

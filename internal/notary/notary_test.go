@@ -492,6 +492,17 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// TestWebhook_secret: an address that checkpoints are sent to is often itself the
+// key, so that no error names it.
+func TestWebhook_secret(t *testing.T) {
+	dead := httptest.NewServer(nil)
+	dead.Close()
+	err := (&Webhook{URL: dead.URL + "/services/hunter2?key=hunter2"}).post(t.Context(), nil)
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestWebhook: a dead receiver holds nobody up, and gets the newest when it is
 // back.
 func TestWebhook(t *testing.T) {

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/annotary/annotary/audit"
+
+	"github.com/annotary/annotary/internal/rpc"
 )
 
 // A Witness sees every checkpoint, outside the store: whoever rewrites the store
@@ -267,7 +269,7 @@ func (w *Webhook) post(ctx context.Context, signed []byte) error {
 	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
 	res, err := direct.Do(req)
 	if err != nil {
-		return err
+		return rpc.Unnamed(err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode >= http.StatusMultipleChoices {

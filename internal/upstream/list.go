@@ -41,7 +41,7 @@ func List(ctx context.Context, t Target, opts Options) (Listing, error) {
 func explain(ctx context.Context, t Target, opts Options, err error) error {
 	name := t.Name
 	if name == "" {
-		name = t.URL + t.Command
+		name = rpc.Address(t.URL) + t.Command
 	}
 	switch {
 	case errors.Is(err, ErrLogin):

@@ -170,6 +170,47 @@ func TestList_refused(t *testing.T) {
 	}
 }
 
+// TestList_secrets: keys live in addresses, and errors go to logs. What is said of
+// a server that cannot be asked names neither its query nor its user.
+func TestList_secrets(t *testing.T) {
+	dead := httptest.NewServer(nil)
+	dead.Close()
+	away := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://elsewhere.invalid/?key=hunter2", http.StatusTemporaryRedirect)
+	}))
+	defer away.Close()
+	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "event: endpoint\ndata: http://elsewhere.invalid/?session=hunter2\n\n")
+	}))
+	defer old.Close()
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	defer slow.Close()
+	for name, url := range map[string]string{
+		"dead": dead.URL, "redirects": away.URL, "posts elsewhere": old.URL, "slow": slow.URL,
+		"another scheme": "ftp://a", "no address": "http://[::1", "no scheme": "example.com/mcp",
+	} {
+		for _, secret := range []string{url + "?key=hunter2", strings.Replace(url, "http://", "http://ann:hunter2@", 1)} {
+			_, err := List(t.Context(), Target{URL: secret}, Options{Timeout: time.Second})
+			if err == nil {
+				t.Fatalf("%s: it was listed", name)
+			}
+			for e := err; e != nil; e = errors.Unwrap(e) {
+				if strings.Contains(e.Error(), "hunter2") {
+					t.Errorf("%s: %v", name, e)
+				}
+			}
+		}
+	}
+}
+
 // TestList_everything lists the reference server over each of its transports.
 func TestList_everything(t *testing.T) {
 	node := testenv.Node(t)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/strict"
@@ -41,7 +40,7 @@ func newHTTPClient() *http.Client {
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if req.URL.Host != via[0].URL.Host || len(via) > 3 {
-				return fmt.Errorf("it redirects to %s", req.URL.Redacted())
+				return fmt.Errorf("it redirects to %s", req.URL.Host)
 			}
 			return nil
 		},
@@ -51,9 +50,8 @@ func newHTTPClient() *http.Client {
 // connectURL finds out how a URL wants to be spoken to: modern, legacy, or the
 // transport that came before streamable HTTP.
 func (l *lister) connectURL(ctx context.Context) error {
-	u, err := url.Parse(l.target.URL)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return fmt.Errorf("%q is not an HTTP address", l.target.URL)
+	if _, err := parseURL(l.target.URL); err != nil {
+		return err
 	}
 	c := &postConn{client: newHTTPClient(), url: l.target.URL, header: l.target.Header, max: l.opts.MaxBytes}
 	l.conn = c
@@ -129,7 +127,13 @@ func (c *postConn) post(ctx context.Context, method string, body []byte) (*http.
 	if rpc.IsModern(c.version) {
 		req.Header.Set(rpc.HeaderMethod, method)
 	}
-	return c.client.Do(req)
+	return c.do(req)
+}
+
+// do sends a request. Its errors go to logs, so that they do not name the address.
+func (c *postConn) do(req *http.Request) (*http.Response, error) {
+	res, err := c.client.Do(req)
+	return res, rpc.Unnamed(err)
 }
 
 func (c *postConn) setHeader(req *http.Request) {
@@ -202,7 +206,7 @@ func (c *postConn) close() {
 		return
 	}
 	c.setHeader(req)
-	if res, err := c.client.Do(req); err == nil {
+	if res, err := c.do(req); err == nil {
 		_ = res.Body.Close()
 	}
 }

@@ -37,7 +37,7 @@ func newTransport(o ServerOptions) *http.Transport {
 func parseURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("%q is not an HTTP address", raw)
+		return nil, fmt.Errorf("%q is not an HTTP address", rpc.Address(raw))
 	}
 	return u, nil
 }

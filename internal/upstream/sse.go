@@ -35,7 +35,7 @@ func (l *lister) connectSSE(ctx context.Context, post *postConn) error {
 	}
 	post.setHeader(req)
 	req.Header.Set("Accept", "text/event-stream")
-	res, err := post.client.Do(req)
+	res, err := post.do(req)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (c *sseConn) send(ctx context.Context, body []byte) error {
 	}
 	c.setHeader(req)
 	req.Header.Set("Content-Type", "application/json")
-	res, err := c.client.Do(req)
+	res, err := c.do(req)
 	if err != nil {
 		return err
 	}

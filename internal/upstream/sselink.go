@@ -65,7 +65,7 @@ func awaitEndpoint(events *rpc.Events, base *url.URL) (*url.URL, error) {
 		}
 		to, err := base.Parse(string(ev.Data))
 		if err != nil || to.Host != base.Host || to.Scheme != base.Scheme {
-			return nil, fmt.Errorf("it wants messages posted to another host: %q", ev.Data)
+			return nil, fmt.Errorf("it wants messages posted elsewhere: %q", rpc.Address(string(ev.Data)))
 		}
 		return to, nil
 	}
