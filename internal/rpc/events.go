@@ -3,7 +3,6 @@ package rpc
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"io"
 )
 
@@ -15,10 +14,15 @@ type Event struct {
 	Data []byte
 }
 
-// Events reads server-sent events.
+// Events reads server-sent events. Their lines end in LF, CRLF or CR. Not every
+// client knows of the last, so that what is passed on has CRLF in its place: an
+// event must not mean one thing to us and another to whom it goes.
 type Events struct {
 	r   *bufio.Reader
 	max int
+
+	begun bool // something was read
+	split bool // the last line ended in CR: an LF right after belongs to it
 }
 
 // NewEvents reads from r and keeps no event longer than max.
@@ -34,6 +38,10 @@ func (e *Events) Next() (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
+	if !e.begun { // a mark of the encoding stands before the first line only
+		raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
+		e.begun = true
+	}
 	return parseEvent(raw), nil
 }
 
@@ -42,16 +50,19 @@ func (e *Events) block() ([]byte, error) {
 	var raw []byte
 	begun, long := false, false // a line came in part; the event is too long to keep
 	for {
-		part, err := e.r.ReadSlice('\n')
+		part, ended, err := e.part()
+		if err != nil {
+			return nil, err
+		}
 		if long = long || len(raw)+len(part) > e.max; !long {
 			raw = append(raw, part...)
+			if ended && part[len(part)-1] == '\r' {
+				raw = append(raw, '\n')
+			}
 		}
 		begun = begun || len(bytes.TrimRight(part, "\r\n")) > 0
 		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil:
-			return nil, err
+		case !ended:
 		case begun:
 			begun = false
 		case long:
@@ -60,6 +71,29 @@ func (e *Events) block() ([]byte, error) {
 			return raw, nil
 		}
 	}
+}
+
+// part reads what has come of a line and reports whether it is its end. It waits
+// for no byte more: after a CR none may come.
+func (e *Events) part() (part []byte, ended bool, err error) {
+	if _, err := e.r.Peek(1); err != nil {
+		return nil, false, err
+	}
+	part, _ = e.r.Peek(e.r.Buffered())
+	if e.split {
+		if e.split = false; part[0] == '\n' { // it stands in for the one that was put there
+			_, err := e.r.Discard(1)
+			return nil, false, err
+		}
+	}
+	if i := bytes.IndexByte(part, '\n'); i >= 0 {
+		part, ended = part[:i+1], true
+	}
+	if i := bytes.IndexByte(part, '\r'); i >= 0 && (i+1 == len(part) || part[i+1] != '\n') {
+		part, ended, e.split = part[:i+1], true, true
+	}
+	_, err = e.r.Discard(len(part))
+	return part, ended, err
 }
 
 func parseEvent(raw []byte) Event {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/annotary/annotary/internal/strict"
 )
@@ -156,22 +158,108 @@ type iotestReader struct{ r io.Reader }
 
 func (r iotestReader) Read(p []byte) (int, error) { return r.r.Read(p[:min(1, len(p))]) }
 
-// FuzzEvents checks that an event's bytes are what was sent, and that what we
-// write we read.
+// eventsOf returns what a browser reads of a stream: the data of each event that
+// has any. Lines end in CRLF, LF or CR.
+func eventsOf(stream []byte) []string {
+	text := strings.TrimPrefix(string(stream), "\ufeff")
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	var events, data []string
+	for line := range strings.Lines(text) {
+		line, ended := strings.CutSuffix(line, "\n")
+		name, value, _ := strings.Cut(line, ":")
+		switch {
+		case !ended:
+		case line == "" && data != nil:
+			events, data = append(events, strings.Join(data, "\n")), nil
+		case name == "data":
+			data = append(data, strings.TrimPrefix(value, " "))
+		}
+	}
+	return events
+}
+
+// readEvents returns what we read of a stream, and the bytes we would pass on.
+func readEvents(r io.Reader) (events []string, raw []byte) {
+	for in := NewEvents(r, 1<<16); ; {
+		ev, err := in.Next()
+		if err != nil {
+			return events, raw
+		}
+		raw = append(raw, ev.Raw...)
+		if hasData(ev.Raw) {
+			events = append(events, string(ev.Data))
+		}
+	}
+}
+
+// hasData reports whether an event has a line of data, be it empty.
+func hasData(raw []byte) bool {
+	for line := range bytes.Lines(raw) {
+		if name, _, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(":")); string(name) == "data" {
+			return true
+		}
+	}
+	return false
+}
+
+// checkEvents: we read what a browser reads, however the bytes arrive; and what we
+// pass on means the same to a client that knows of no bare CR.
+func checkEvents(t *testing.T, stream []byte) {
+	t.Helper()
+	want := eventsOf(stream)
+	for name, r := range map[string]io.Reader{"at once": bytes.NewReader(stream), "byte by byte": iotestReader{bytes.NewReader(stream)}} {
+		got, raw := readEvents(r)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q %s: read %q, want %q", stream, name, got, want)
+		}
+		if again := eventsOf(bytes.ReplaceAll(raw, []byte("\r"), nil)); !slices.Equal(again, want) {
+			t.Errorf("%q %s: passed on as %q, which says %q, want %q", stream, name, raw, again, want)
+		}
+		plain := bytes.Count(stream, []byte("\r")) == bytes.Count(stream, []byte("\r\n")) && !bytes.HasPrefix(stream, []byte("\ufeff"))
+		if plain && !bytes.HasPrefix(stream, raw) {
+			t.Errorf("%q %s came back as %q", stream, name, raw)
+		}
+	}
+}
+
+// TestEvents_lines: lines end as the format says, also in a bare CR: what we take
+// for one line must not be two to whom it is passed on.
+func TestEvents_lines(t *testing.T) {
+	for _, stream := range []string{
+		"data: a\rdata: b\r\rdata: c\n\n", "data: a\r\rdata: b\r\r", "data: a\r\n\r\ndata: b\r\n\r\n",
+		": x\rdata: hidden\n\n", "data: a\r\r\ndata: b\n\r\n", "data: a\n\rdata: b\r\n\n", "\ufeffdata: a\n\n", "\rdata: a\r\r",
+	} {
+		checkEvents(t, []byte(stream))
+	}
+}
+
+// TestEvents_soon: an event that ends in CR does not wait for what may follow.
+func TestEvents_soon(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	events := NewEvents(r, 1<<16)
+	for _, sent := range []string{"data: 1\r\r", "data: 2\r\n\r", "\ndata: 3\r\n\r", "\n: 4\n\n"} {
+		go func() { _, _ = io.WriteString(w, sent) }()
+		got := make(chan Event, 1)
+		go func() { ev, _ := events.Next(); got <- ev }()
+		select {
+		case ev := <-got:
+			if want := eventsOf([]byte(sent)); len(want) > 0 && string(ev.Data) != want[0] {
+				t.Errorf("%q: got %q", sent, ev.Data)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%q was not read", sent)
+		}
+	}
+}
+
+// FuzzEvents checks that we read what was sent, and that what we write we read.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte(": c\n\nid: 1\ndata: {}\n\ndata: a\ndata: b\r\n\r\nevent: x\nretry: 1\n\nrest"))
+	f.Add([]byte("data: a\rdata: b\r\rdata: c\r\n\r"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := NewEvents(bytes.NewReader(data), 1<<16)
-		var all []byte
-		for {
-			ev, err := r.Next()
-			if err != nil {
-				break
-			}
-			all = append(all, ev.Raw...)
-		}
-		if !bytes.HasPrefix(data, all) && len(data) < 1<<16 {
-			t.Fatalf("%q came back as %q", data, all)
+		if len(data) < 1<<15 {
+			checkEvents(t, data)
 		}
 		if m := OneLine(data); strict.Check(data, strict.Limits{}) == nil {
 			ev, err := NewEvents(bytes.NewReader(AppendEvent(nil, "7", data)), 1<<20).Next()
