@@ -38,8 +38,8 @@ func openHome(cfg *config.Config) (home, error) {
 		err = os.Chmod(dir, 0o700)
 	}
 	if err != nil {
-		return home{}, annotary.E(annotary.CodeConfig, "the data folder "+dir+" cannot be used", err).
-			WithHint("it must belong to this user")
+		return home{}, annotary.E(annotary.CodeConfig, "the data folder "+dir+" cannot be used: "+err.Error(), err).
+			WithHint("it must be a folder of this user; the configuration says where it is: data")
 	}
 	return home{dir}, nil
 }

@@ -101,6 +101,9 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err == nil {
 		err = e.greet(ctx)
 	}
+	if err == nil && e.Embedded() {
+		err = e.checkFiles(ctx)
+	}
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -112,11 +115,11 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 // embed starts the engine in this process, without a port.
 func (e *Engine) embed() error {
 	if err := os.MkdirAll(e.opts.Dir, 0o700); err != nil {
-		return unavailable("the folder for state cannot be made", err)
+		return e.unusable(err)
 	}
 	unlock, err := lock(filepath.Join(e.opts.Dir, "lock"))
 	if err != nil {
-		return err
+		return e.unusable(err)
 	}
 	e.unlock = unlock
 	e.server, err = server.NewServer(&server.Options{
@@ -129,7 +132,7 @@ func (e *Engine) embed() error {
 	e.server.SetLogger(&e.writes, false, false)
 	e.server.Start()
 	if !e.server.ReadyForConnections(startTimeout) {
-		return unavailable("the engine for state does not start", nil)
+		return e.unusable(e.writes.complained(errors.New("the engine does not start")))
 	}
 	e.conn, err = nats.Connect("", nats.InProcessServer(e.server), quiet)
 	if err != nil {
@@ -314,7 +317,7 @@ func (a *anew) tell() {
 // does no harm.
 func forming(err error) bool {
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
-		return api.ErrorCode == noPeers || api.Code >= 500 && api.ErrorCode != tooFewServers
+		return api.ErrorCode == noPeers || api.Code >= 500 && api.ErrorCode != tooFewServers && api.ErrorCode != noRoom
 	}
 	return leaderless(err)
 }

@@ -1,11 +1,15 @@
 package jetstream
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -95,14 +99,64 @@ func diagnose(o *Options, err error) error {
 	}
 }
 
-// tooFewServers is what a server says that stands alone and is to replicate.
-const tooFewServers jetstream.ErrorCode = 10074
+// What an engine says when it does not make or open something.
+const (
+	tooFewServers jetstream.ErrorCode = 10074 // it stands alone and is to replicate
+	noRoom        jetstream.ErrorCode = 10047
+	offline       jetstream.ErrorCode = 10194 // it was written by a newer one
+)
 
 // notOpened is the error of a bucket or log that could not be opened.
 func (e *Engine) notOpened(what string, err error) error {
-	var api *jetstream.APIError
-	if !e.Embedded() && errors.As(err, &api) {
-		return diagnose(&e.opts, err)
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	if !ok {
+		return annotary.E(annotary.CodeStore, what+" cannot be opened: "+e.writes.complained(plain(err)).Error(), err).
+			WithHint("is there room where state is kept, and may this user write there?")
 	}
-	return unavailable(what+" cannot be opened", err)
+	switch failed := annotary.E(annotary.CodeStore, what+" cannot be opened: "+api.Description, err); {
+	case api.ErrorCode == noRoom:
+		return failed.WithHint("make room where state is kept, or lower audit.max")
+	case api.ErrorCode == offline:
+		return failed.WithHint("start the newer annotary that wrote it, or put a backup back in another place")
+	case e.Embedded():
+		return failed
+	}
+	return diagnose(&e.opts, err)
+}
+
+// unusable is the error of a folder that the embedded engine cannot use, unless
+// it says itself what is wrong.
+func (e *Engine) unusable(err error) error {
+	if annotary.CodeOf(err) != annotary.CodeInternal {
+		return err
+	}
+	return annotary.E(annotary.CodeStore, "the folder for state cannot be used: "+err.Error(), err).
+		WithHint("there must be room in " + e.opts.Dir + ", and this user must be able to write there")
+}
+
+// checkFiles refuses a folder in which there is what the embedded engine passes
+// over because it cannot read it. It would be begun anew, and what was stopped,
+// say, would not be any more.
+func (e *Engine) checkFiles(ctx context.Context) error {
+	there := map[string]bool{}
+	names := e.js.StreamNames(ctx)
+	for name := range names.Name() {
+		there[name] = true
+	}
+	if err := names.Err(); err != nil {
+		return unavailable("what is kept cannot be listed", err)
+	}
+	blocks, err := fs.Glob(os.DirFS(e.opts.Dir), "jetstream/*/streams/*/msgs/*.blk")
+	if err != nil {
+		return e.unusable(err)
+	}
+	for _, b := range blocks {
+		folder := path.Dir(path.Dir(b))
+		if there[path.Base(folder)] {
+			continue
+		}
+		return annotary.E(annotary.CodeStore, "state is damaged: "+filepath.Join(e.opts.Dir, folder)+" cannot be read", nil).
+			WithHint("put a backup back in another place, or move that folder away to begin it anew")
+	}
+	return nil
 }

@@ -19,7 +19,7 @@ import (
 func lock(path string) (unlock func() error, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, unavailable("the folder for state cannot be locked", err)
+		return nil, err
 	}
 	if err := flock(f); err != nil {
 		holder, _ := os.ReadFile(path) // only to say who; the lock is what counts
@@ -29,7 +29,10 @@ func lock(path string) (unlock func() error, err error) {
 	}
 	err = f.Truncate(0)
 	_, writeErr := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	return f.Close, errors.Join(err, writeErr)
+	if err = errors.Join(err, writeErr); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f.Close, nil
 }
 
 // patience is how long a holder may take to let go that is ending, or a command

@@ -11,7 +11,7 @@ import (
 func lock(path string) (unlock func() error, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
-		return nil, unavailable("the folder for state cannot be locked", err)
+		return nil, err
 	}
 	const noSharing = 0
 	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, noSharing, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)

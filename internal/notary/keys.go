@@ -96,7 +96,7 @@ func (f KeyFile) add(name string, stay []string) error {
 func (f KeyFile) secrets() ([]string, error) {
 	text, err := os.ReadFile(string(f))
 	if err != nil {
-		return nil, keyError("the key of the log cannot be read", err)
+		return nil, keyError("the key of the log cannot be read: "+err.Error(), err)
 	}
 	return strings.Split(strings.TrimSpace(string(text)), "\n\n"), nil
 }
@@ -111,7 +111,8 @@ func (f KeyFile) Read() (Keys, error) {
 	for _, s := range secrets {
 		key, err := audit.ParseKey(s)
 		if err != nil {
-			return Keys{}, err
+			return Keys{}, annotary.E(annotary.CodeConfig, "the key of the log in "+string(f)+" is damaged: "+err.Error(), err).
+				WithHint("put a copy of the file back; without one, move it away, and a new key takes its place")
 		}
 		k.Signing, k.Trusted = append(k.Signing, key), append(k.Trusted, key.Public())
 	}

@@ -53,7 +53,8 @@ type Spool struct {
 func Open(path string, log Log, lost func() bool, diary *slog.Logger) (*Spool, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, annotary.E(annotary.CodeStore, "the spool for entries cannot be opened", err)
+		return nil, annotary.E(annotary.CodeStore, "the file for entries that wait cannot be opened: "+err.Error(), err).
+			WithHint("this user must be able to read and write it")
 	}
 	s := &Spool{log: log, lost: lost, diary: diary, file: file}
 	if err := s.recover(); err != nil {
