@@ -6,9 +6,12 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const module = "github.com/annotary/annotary"
@@ -25,9 +28,9 @@ var floors = [][]string{
 	{
 		"lint", "tool", "agent",
 		"internal/identity", "internal/catalog", "internal/session", "internal/approval",
-		"internal/upstream", "internal/observe", "internal/clients", "internal/notary", "internal/spool", "internal/label", "internal/override",
+		"internal/upstream", "internal/clients", "internal/notary", "internal/spool", "internal/label", "internal/override",
 	},
-	{"internal/gateway", "internal/verify", "internal/pins", "internal/storetest", "internal/scan", "tool/tooltest", "tool/toolpg", "tool/internal/burst"},
+	{"internal/gateway", "internal/storetest", "internal/scan", "tool/tooltest", "tool/toolpg", "tool/internal/burst"},
 	{"internal/jetstream", "internal/memory", "internal/wire", "internal/api", "internal/console", "internal/config", "internal/export"},
 	{"internal/cli"},
 	{"examples/askfirst", "cmd/annotary", "conformance/bench", "conformance/client"},
@@ -82,6 +85,55 @@ func TestFloors(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFloors_documented holds the list of floors against the packages that
+// exist, and the house as docs/architecture.md draws it against the list.
+func TestFloors_documented(t *testing.T) {
+	exists := map[string]bool{}
+	walk(t, func(path string, _ *ast.File) { exists[filepath.ToSlash(filepath.Dir(path))] = true })
+	drawn := drawnFloors(t)
+	for n, pkgs := range floors {
+		for _, p := range pkgs {
+			if !exists[p] {
+				t.Errorf("floor %d has %s, which does not exist", n, p)
+			}
+		}
+		got, want := slices.Sorted(slices.Values(drawn[n])), slices.Sorted(slices.Values(pkgs))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("docs/architecture.md draws floor %d otherwise (-floors_test.go +architecture.md):\n%s", n, diff)
+		}
+	}
+}
+
+// drawnFloors reads the table in docs/architecture.md. A row without a number
+// goes on with the floor above; a/{b,c} is a/b and a/c.
+func drawnFloors(t *testing.T) map[int][]string {
+	t.Helper()
+	drawn, floor := map[int][]string{}, -1
+	for line := range strings.Lines(readText(t, "docs/architecture.md")) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 {
+			continue
+		}
+		number := strings.TrimSpace(cells[1])
+		if n, err := strconv.Atoi(number); err == nil {
+			floor = n
+		} else if number != "" {
+			continue // the head of the table
+		}
+		for _, code := range backticks.FindAllStringSubmatch(cells[2], -1) {
+			before, list, _ := strings.Cut(code[1], "{")
+			for name := range strings.SplitSeq(strings.TrimSuffix(list, "}"), ",") {
+				pkg := before + name
+				if pkg == "annotary" {
+					pkg = "." // the root
+				}
+				drawn[floor] = append(drawn[floor], pkg)
+			}
+		}
+	}
+	return drawn
 }
 
 func checkOnlyIn(t *testing.T, path, pkg, imp string) {
