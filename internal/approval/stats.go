@@ -40,14 +40,6 @@ func (t *Tally) PerHundred() float64 {
 	return 100 * float64(t.Asked) / float64(t.Calls)
 }
 
-// Share is which part of the answers was yes, from 0 to 1.
-func (t *Tally) Share() float64 {
-	if t.Approved+t.Denied == 0 {
-		return 0
-	}
-	return float64(t.Approved) / float64(t.Approved+t.Denied)
-}
-
 // A Proposal is a rule that people always say yes to: asking for it taught nobody
 // anything.
 type Proposal struct {

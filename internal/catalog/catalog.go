@@ -78,10 +78,9 @@ type ScopeRule struct {
 
 // A Server is one server's tools at one moment.
 type Server struct {
-	Name    string
-	Tools   []*Tool // in the order the server sent them
-	byName  map[string]*Tool
-	invalid []string
+	Name   string
+	Tools  []*Tool // in the order the server sent them
+	byName map[string]*Tool
 }
 
 // A Tool is a tool with everything known of it.
@@ -112,15 +111,14 @@ type Tool struct {
 	reading           annotary.Hints // the hints when the arguments only read
 }
 
-// New makes the server's tools out of a listing. Definitions of one name hide
-// each other: the first is kept and the rest are told by Problems.
+// New makes the server's tools out of a listing. Of definitions of one name the
+// first counts; the linter tells of the others.
 func New(name string, tools []annotary.Tool, s Stance, now time.Time) (*Server, error) {
 	srv := &Server{Name: name, byName: make(map[string]*Tool, len(tools))}
 	derived := derive.Tools(tools)
 	for i := range tools {
 		tools[i].Server = name
 		if _, ok := srv.byName[tools[i].Name]; ok {
-			srv.invalid = append(srv.invalid, fmt.Sprintf("the tool %q is defined twice; the first counts", tools[i].Name))
 			continue
 		}
 		t, err := newTool(&tools[i], derived[i], &s, now)
@@ -135,9 +133,6 @@ func New(name string, tools []annotary.Tool, s Stance, now time.Time) (*Server, 
 
 // Tool returns the tool of that name, nil if there is none.
 func (s *Server) Tool(name string) *Tool { return s.byName[name] }
-
-// Problems says what is wrong with the listing.
-func (s *Server) Problems() []string { return s.invalid }
 
 func newTool(def *annotary.Tool, derived derive.Claims, s *Stance, now time.Time) (*Tool, error) {
 	operator := s.claims(def.Name, now)
@@ -352,7 +347,7 @@ func (s *Stance) scopes(t *Tool) []string {
 		}
 	}
 	if s.Believe {
-		for _, v := range strict.Elements(strict.Get(t.Raw, "_meta", MetaScopes)) {
+		for _, v := range strict.Elements(strict.Get(t.Raw, "_meta", metaScopes)) {
 			if scope, ok := strict.Text(v); ok {
 				need = append(need, scope)
 			}
@@ -374,9 +369,9 @@ func (s *Stance) ServerScopes() []string {
 	return slices.Compact(need)
 }
 
-// MetaScopes is the _meta key under which a believed server names the scopes a
+// metaScopes is the _meta key under which a believed server names the scopes a
 // tool wants.
-const MetaScopes = "dev.annotary/scopes"
+const metaScopes = "dev.annotary/scopes"
 
 // Unmatched returns what the stance says of tools that do not exist. A rule that
 // silently matches nothing protects nothing.

@@ -67,7 +67,7 @@ servers:
 				{"$${env:X}", "${env:X}"},
 			},
 			Env: map[string]Secret{
-				"TOKEN": {Text{"Bearer ${env:TOKEN}", "Bearer s3cret"}}, "PORT": SecretOf("3000"),
+				"TOKEN": {Text{"Bearer ${env:TOKEN}", "Bearer s3cret"}}, "PORT": {TextOf("3000")},
 			},
 			Cwd:      Text{"sub", "/etc/annotary/sub"},
 			Instance: Shared, Confine: On, Validate: On, Lanes: On,

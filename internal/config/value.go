@@ -29,9 +29,6 @@ func (t Text) MarshalJSON() ([]byte, error) { return json.Marshal(t.written) }
 // Secret is a Text that does not print at all: people paste tokens.
 type Secret struct{ text Text }
 
-// SecretOf returns a secret that means exactly s.
-func SecretOf(s string) Secret { return Secret{TextOf(s)} }
-
 const hidden = "(hidden)"
 
 // Value returns the secret itself.

@@ -9,8 +9,8 @@ import (
 	"github.com/annotary/annotary"
 )
 
-// CertificateIssuer is the issuer of principals who call with a certificate.
-const CertificateIssuer = "certificates"
+// certificateIssuer is the issuer of principals who call with a certificate.
+const certificateIssuer = "certificates"
 
 // A CertificateName is the part of a certificate that names who holds it.
 type CertificateName string
@@ -57,7 +57,7 @@ func (c *Certificates) principal(conn *tls.ConnectionState) (annotary.Principal,
 		return annotary.Principal{}, false
 	}
 	return annotary.Principal{
-		Tenant: cmp.Or(c.Tenant, annotary.DefaultTenant), Issuer: CertificateIssuer, Subject: names[0],
+		Tenant: cmp.Or(c.Tenant, annotary.DefaultTenant), Issuer: certificateIssuer, Subject: names[0],
 		Client: names[0], Groups: leaf.Subject.OrganizationalUnit, Scopes: c.Scopes,
 	}, true
 }

@@ -98,7 +98,7 @@ func (id *Identity) Identify(r *http.Request, path string) (annotary.Principal, 
 		}
 		return annotary.Principal{}, id.challenge(path, http.StatusUnauthorized, "", "")
 	}
-	if strings.HasPrefix(token, KeyPrefix) {
+	if strings.HasPrefix(token, keyPrefix) {
 		if who, ok := id.keys.principal(token, id.opts.Now()); ok {
 			return who, nil
 		}

@@ -51,7 +51,7 @@ func TestKeys(t *testing.T) {
 	if diff := cmp.Diff(want, who); diff != "" || c != nil {
 		t.Errorf("a key that holds: %s, %v", diff, c)
 	}
-	for name, key := range map[string]string{"expired": old, "revoked": gone, "unknown": stranger, "cut short": ci[:len(ci)-1], "its hash": KeyPrefix + hash.String()} {
+	for name, key := range map[string]string{"expired": old, "revoked": gone, "unknown": stranger, "cut short": ci[:len(ci)-1], "its hash": keyPrefix + hash.String()} {
 		if _, c := ask(id, "Authorization", "Bearer "+key); c == nil || c.Status != http.StatusUnauthorized && c.Status != http.StatusBadRequest {
 			t.Errorf("%s: %+v", name, c)
 		}

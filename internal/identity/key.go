@@ -14,12 +14,12 @@ import (
 	"github.com/annotary/annotary"
 )
 
-// KeyPrefix begins every API key, so that people and scanners of leaked secrets
+// keyPrefix begins every API key, so that people and scanners of leaked secrets
 // know one when they see it.
-const KeyPrefix = "annotary_"
+const keyPrefix = "annotary_"
 
-// KeyIssuer is the issuer of principals who call with an API key.
-const KeyIssuer = "keys"
+// keyIssuer is the issuer of principals who call with an API key.
+const keyIssuer = "keys"
 
 // A KeyHash is the SHA-256 of an API key. A slow hash protects what people can
 // remember; these keys are 256 random bits, which no number of guesses finds, and
@@ -43,7 +43,7 @@ type Key struct {
 func NewKey() (string, KeyHash) {
 	var secret [32]byte
 	_, _ = rand.Read(secret[:]) // it never fails
-	key := KeyPrefix + base64.RawURLEncoding.EncodeToString(secret[:])
+	key := keyPrefix + base64.RawURLEncoding.EncodeToString(secret[:])
 	return key, sha256.Sum256([]byte(key))
 }
 
@@ -86,7 +86,7 @@ func (r keyring) principal(key string, now time.Time) (annotary.Principal, bool)
 		return annotary.Principal{}, false
 	}
 	return annotary.Principal{
-		Tenant: cmp.Or(k.Tenant, annotary.DefaultTenant), Issuer: KeyIssuer, Subject: cmp.Or(k.Subject, k.Name),
+		Tenant: cmp.Or(k.Tenant, annotary.DefaultTenant), Issuer: keyIssuer, Subject: cmp.Or(k.Subject, k.Name),
 		Client: k.Name, Groups: k.Groups, Scopes: k.Scopes,
 	}, true
 }

@@ -142,13 +142,6 @@ func (t *Table[O, T]) drop(id string, e *entry[O, T]) {
 	}
 }
 
-// Len returns how many sessions there are.
-func (t *Table[O, T]) Len() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.byID)
-}
-
 // sweep ends idle sessions until the table is closed.
 func (t *Table[O, T]) sweep() {
 	tick := time.NewTicker(max(t.limits.Idle/10, 10*time.Millisecond))

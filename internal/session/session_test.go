@@ -40,8 +40,8 @@ func TestTable(t *testing.T) {
 		t.Errorf("ann has room again: %v", err)
 	}
 	table.Close()
-	if got := strings.Join(ended, " "); len(ended) != 3 || ended[0] != "v1" || table.Len() != 0 {
-		t.Errorf("ended %s, %d left", got, table.Len())
+	if got := strings.Join(ended, " "); len(ended) != 3 || ended[0] != "v1" || len(table.byID) != 0 {
+		t.Errorf("ended %s, %d left", got, len(table.byID))
 	}
 }
 

@@ -29,9 +29,9 @@ type Log interface {
 	Append(ctx context.Context, line []byte) error
 }
 
-// MaxBytes is how large a spool grows. Then calls that would need it are
+// maxBytes is how large a spool grows. Then calls that would need it are
 // refused.
-const MaxBytes = 64 << 20
+const maxBytes = 64 << 20
 
 // carryEvery is how often it is looked whether the log is back.
 const carryEvery = time.Second
@@ -66,7 +66,7 @@ func Open(path string, log Log, lost func() bool, diary *slog.Logger) (*Spool, e
 // recover counts what is there. A line without its end was never confirmed to
 // anybody.
 func (s *Spool) recover() error {
-	text, err := io.ReadAll(io.LimitReader(s.file, MaxBytes+audit.MaxBytes))
+	text, err := io.ReadAll(io.LimitReader(s.file, maxBytes+audit.MaxBytes))
 	if err != nil {
 		return annotary.E(annotary.CodeStore, "the spool for entries cannot be read", err)
 	}
@@ -100,7 +100,7 @@ func (s *Spool) Append(ctx context.Context, line []byte) error {
 func (s *Spool) keep(line []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.size+int64(len(line)) >= MaxBytes {
+	if s.size+int64(len(line)) >= maxBytes {
 		return annotary.E(annotary.CodeStore, "the store is lost and the spool is full", nil)
 	}
 	_, err := s.file.WriteAt(append(bytes.Clone(line), '\n'), s.size)
