@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -303,4 +305,19 @@ func BenchmarkVerify(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.N)*20000/b.Elapsed().Seconds(), "entries/s")
+}
+
+// TestEntry_Described holds the log's page to the fields that are written.
+func TestEntry_Described(t *testing.T) {
+	page, err := os.ReadFile("../docs/audit.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned := []string{"replica", "conversation", "shaped"} // nothing writes them yet
+	for f := range reflect.TypeFor[audit.Entry]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if described := strings.Contains(string(page), "`"+name+"`"); described == slices.Contains(planned, name) {
+			t.Errorf("docs/audit.md describes %s: %v", name, described)
+		}
+	}
 }

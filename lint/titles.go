@@ -51,7 +51,7 @@ func titlePlace(p *pass) []Finding {
 		return nil
 	}
 	return one(Finding{
-		At: "/title", Message: "has its title only at the top level", Evidence: "title: " + quote(p.Title),
+		At: "/title", Message: "has its title only at the top level", // said alike of each tool, so that they stand together
 		Fix: "add the same title to annotations",
 	})
 }

@@ -111,7 +111,7 @@ func New(o Options) (*Set, error) {
 	mistakes = append(mistakes, s.nameAll()...)
 	if err := errors.Join(mistakes...); err != nil {
 		return nil, annotary.E(annotary.CodeConfig, err.Error(), err).
-			WithHint("'annotary policy show' prints the schema with --schema")
+			WithHint("'annotary policy show --schema' prints what policies can see")
 	}
 	s.digest = sha256.Sum256([]byte(s.text)) // every record names it
 	s.name = s.digest.String()
@@ -128,8 +128,18 @@ func misread(file string, err error) error {
 	if at == nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	return fmt.Errorf("%s:%s: this is no Cedar text, at column %s: %s", file, at[1], at[2], err.Error()[len(at[0]):])
+	why := err.Error()[len(at[0]):]
+	if found := expected.FindStringSubmatch(why); found != nil {
+		why = fmt.Sprintf("expected %q, found %q", found[2], found[1])
+		if found[1] == "" {
+			why = fmt.Sprintf("expected %q, and there is no more", found[2])
+		}
+	}
+	return fmt.Errorf("%s:%s: this is no Cedar text, at column %s: %s", file, at[1], at[2], why)
 }
+
+// expected is how the parser says what it wanted in place of what it found.
+var expected = regexp.MustCompile(`^".*": exact got (.*) want (.*)$`)
 
 // Text returns all policies as Cedar text, the compiled short rules too.
 func (s *Set) Text() string { return s.text }

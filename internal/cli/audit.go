@@ -38,8 +38,8 @@ func newAuditCmd(s *Streams) *cobra.Command {
 		Short:   "Read what the running gateway recorded",
 		Long: "Audit reads the log of the running gateway: who called what, what was held to be\n" +
 			"true of it, what was decided and why, and how it ended. Arguments are in it as\n" +
-			"digests, unless the configuration says otherwise. It is sealed every second, so\n" +
-			"that rewriting it shows.",
+			"digests, unless the configuration says otherwise. It is sealed twice a second,\n" +
+			"so that rewriting it shows.",
 		Example: "  annotary audit tail\n" +
 			"  annotary audit query --effect deny --since 1h",
 		Args: usageArgs(cobra.NoArgs),

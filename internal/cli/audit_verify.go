@@ -277,7 +277,3 @@ func publicKeys(configPath string, given []string) ([]string, error) {
 	}
 	return keys, nil
 }
-
-func cannotRead(path string, err error) error {
-	return annotary.E(annotary.CodeInvalid, "cannot read "+path, err).WithHint("does the file exist, and may this user read it?")
-}

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
@@ -169,6 +170,16 @@ func checkTogether(cmd *cobra.Command) error {
 // usageError turns a complaint of the flag parser into one of ours.
 func usageError(cmd *cobra.Command, err error) error {
 	return annotary.E(annotary.CodeUsage, err.Error(), err).WithHint("see '" + cmd.CommandPath() + " --help'")
+}
+
+// cannotRead is the error of a file that cannot be read, with what is in the way.
+func cannotRead(path string, err error) *annotary.Error {
+	why := err
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		why = e.Err // the path is said already
+	}
+	return annotary.E(annotary.CodeInvalid, fmt.Sprintf("cannot read %s: %v", path, why), err).
+		WithHint("name a file that is there and that this user may read")
 }
 
 // report prints an error the way every command does. Findings were the answer

@@ -82,7 +82,7 @@ func readInput(s *Streams, file string) ([]byte, error) {
 	}
 	raw, err := os.ReadFile(file)
 	if err != nil {
-		return nil, annotary.E(annotary.CodeInvalid, "cannot read "+file, err).
+		return nil, cannotRead(file, err).
 			WithHint("save what tools/list answers to a file, or give - for standard input")
 	}
 	return raw, nil

@@ -25,7 +25,7 @@ func runDeriveOpenAPI(o deriveOptions, doc []byte) error {
 	if o.overrides != "" {
 		var err error
 		if overrides, err = os.ReadFile(o.overrides); err != nil {
-			return annotary.E(annotary.CodeInvalid, "cannot read "+o.overrides, err).WithHint("give the path of an overrides file")
+			return cannotRead(o.overrides, err)
 		}
 	}
 	operations, err := derive.OpenAPI(doc, overrides)

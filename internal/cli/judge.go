@@ -74,8 +74,7 @@ func readPolicies(paths []string) ([]policy.File, error) {
 	for i, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, annotary.E(annotary.CodeConfig, "a policy file cannot be read: "+path, err).
-				WithHint("does the file exist, and may this user read it?")
+			return nil, cannotRead(path, err)
 		}
 		files[i] = policy.File{Name: path, Text: string(text)}
 	}

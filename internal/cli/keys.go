@@ -137,6 +137,9 @@ func runKeysNew(ctx context.Context, o *keysOptions) error {
 	}
 	fmt.Fprintln(o.streams.Err, "This is the only time the key is shown; the configuration has its hash.")
 	o.tell(ctx)
+	if !cfg.Identity.Asks() {
+		fmt.Fprintln(o.streams.Err, "It is the first: from now on whoever calls must prove who they are.")
+	}
 	if o.json {
 		return printJSON(o.streams.Out, map[string]string{"name": o.name, "key": key})
 	}

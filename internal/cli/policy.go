@@ -149,7 +149,7 @@ func runPolicyTest(o *policyOptions, scenarios []string) error {
 	for _, name := range scenarios {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return annotary.E(annotary.CodeInvalid, "a scenario cannot be read: "+name, err).WithHint("does the file exist?")
+			return cannotRead(name, err)
 		}
 		n, bad, err := set.RunScenario(policy.File{Name: name, Text: string(text)})
 		if err != nil {

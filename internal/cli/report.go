@@ -147,7 +147,7 @@ func readEntries(ctx context.Context, config, file, since string, each func(*aud
 func readExport(file string, take func(line []byte) error) error {
 	f, err := os.Open(file)
 	if err != nil {
-		return annotary.E(annotary.CodeInvalid, "cannot read "+file, err).WithHint("does the file exist, and may this user read it?")
+		return cannotRead(file, err).WithHint("give a file that 'annotary audit export' wrote as jsonl")
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)

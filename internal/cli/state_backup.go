@@ -163,7 +163,7 @@ func runStateRestore(ctx context.Context, o *stateFileOptions) error {
 	}
 	f, err := os.Open(o.file)
 	if err != nil {
-		return annotary.E(annotary.CodeUsage, "cannot read "+o.file, err).WithHint("name a file that 'annotary state backup' wrote")
+		return cannotRead(o.file, err).WithHint("name a file that 'annotary state backup' wrote")
 	}
 	defer f.Close()
 	engine, err := jetstream.Open(ctx, engineOptions(c))

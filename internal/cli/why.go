@@ -105,7 +105,7 @@ func whyLines(a *api.WhyAnswer) []string {
 		lines = append(lines, "With these arguments it only reads: "+a.Narrowed)
 	}
 	if a.Told != "" && a.See.Effect == annotary.Allow.String() && len(a.Proposals) > 0 {
-		lines = append(lines, fmt.Sprintf("Not all that is said of it counts; see 'annotary accept --dry-run %s/%s'", a.Server, a.Tool))
+		lines = append(lines, fmt.Sprintf("More is suggested of it than anybody vouches for; see 'annotary accept --dry-run %s/%s'", a.Server, a.Tool))
 	}
 	return lines
 }

@@ -67,7 +67,9 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 			Command: "annotary approvals open", Hint: "Run this on the machine of the gateway: it opens this page, signed in.",
 		}
 	case errors.Is(err, errNothingHere) || code == annotary.CodeUnknownApproval:
-		status, v = http.StatusNotFound, notice{Title: "There is no such question", Text: "It may have been answered long ago, or it is not yours to see."}
+		status, v = http.StatusNotFound, notice{
+			Title: "There is no such question", Text: "It may have been answered long ago, or it is not yours to see.", Next: "/approvals",
+		}
 	case errors.Is(err, errForeign):
 		status = http.StatusForbidden
 	case errors.Is(err, errBadForm), code == annotary.CodeInvalid, code == annotary.CodeScopeTooWide:

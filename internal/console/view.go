@@ -23,6 +23,8 @@ var styleSheet []byte
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	// name is an argument as people would call it.
 	"name": func(pointer string) string { return strings.TrimPrefix(pointer, "/") },
+	// means says in words what it means that a hint is true.
+	"means": func(hint string) string { return meanings[hint] },
 }).ParseFS(files, "pages/*.html"))
 
 // A page is what every template gets.
@@ -45,7 +47,7 @@ type page struct {
 }
 
 // A notice says one thing.
-type notice struct{ Title, Text, Command, Hint string }
+type notice struct{ Title, Text, Command, Hint, Next string }
 
 func (c *Console) page(s *session, title string) page {
 	return page{Title: title, Who: s.By.Subject, CSRF: s.csrf()}
@@ -75,19 +77,29 @@ func questionOf(a *approval.Approval) question {
 	q := question{Approval: a, Ago: ago(now.Sub(a.Asked)), State: a.At(now)}
 	q.Said = said(a, q.State)
 	for _, h := range a.Prompt.Hints {
-		if text := grave[h.Name+" "+h.Value]; text != "" {
-			q.Grave = append(q.Grave, text)
+		if h.Value == annotary.Yes.String() && slices.Contains(grave, h.Name) {
+			q.Grave = append(q.Grave, meanings[h.Name])
 		}
 	}
 	return q
 }
 
-// grave says of a hint what it means for whoever decides.
-var grave = map[string]string{
-	annotary.OpenWorld.String() + " " + annotary.Yes.String(): "reaches the outside",
-	annotary.Egress.String() + " " + annotary.Yes.String():    "sends its arguments out",
-	annotary.Sensitive.String() + " " + annotary.Yes.String(): "returns private data",
-	annotary.Untrusted.String() + " " + annotary.Yes.String(): "returns strangers’ words",
+// meanings are the hints in words, as what is said of a tool of which they are
+// true.
+var meanings = map[string]string{
+	annotary.ReadOnly.String():    "changes nothing",
+	annotary.Destructive.String(): "may delete or overwrite something",
+	annotary.Idempotent.String():  "changes nothing more when called again",
+	annotary.OpenWorld.String():   "may reach the outside",
+	annotary.Sensitive.String():   "may return private data",
+	annotary.Untrusted.String():   "may return strangers’ words",
+	annotary.Egress.String():      "may send its arguments out",
+	annotary.Reversible.String():  "has a way back",
+}
+
+// grave are the hints that whoever decides should think of.
+var grave = []string{
+	annotary.OpenWorld.String(), annotary.Egress.String(), annotary.Sensitive.String(), annotary.Untrusted.String(),
 }
 
 // said tells what became of a question.
