@@ -82,9 +82,8 @@ func runAccept(ctx context.Context, o *acceptOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := annotary.ParseClass(o.class); o.class != "" && !ok {
-		return annotary.E(annotary.CodeUsage, fmt.Sprintf("there is no class %q", o.class), nil).
-			WithHint("classes are read, write and destructive")
+	if err := checkClass(o.class); err != nil {
+		return err
 	}
 	home := config.Ours(path)
 	if c.State.Shared() {

@@ -239,11 +239,7 @@ func (o *auditOptions) check() (err error) {
 	if !slices.Contains([]string{"", "allow", "ask", "deny"}, o.filter.Effect) {
 		return annotary.E(annotary.CodeUsage, fmt.Sprintf("there is no effect %q", o.filter.Effect), nil).WithHint("effects are allow, ask and deny")
 	}
-	if _, ok := annotary.ParseClass(o.filter.Class); o.filter.Class != "" && !ok {
-		return annotary.E(annotary.CodeUsage, fmt.Sprintf("there is no class %q", o.filter.Class), nil).
-			WithHint("classes are read, write and destructive")
-	}
-	return nil
+	return checkClass(o.filter.Class)
 }
 
 // parseSince reads a time, or how long ago it was.

@@ -99,7 +99,7 @@ func listenPage(c *config.Config) (net.Listener, error) {
 		l, err = net.Listen("tcp", "127.0.0.1:0")
 	}
 	if err != nil {
-		return nil, annotary.E(annotary.CodeConnect, "the approval page cannot listen on "+c.Page.Listen, err).
+		return nil, annotary.E(annotary.CodeConnect, "the approval page cannot listen on "+c.Page.Listen+": "+inTheWay(err), err).
 			WithHint("set page.listen in the configuration to another address, or to off")
 	}
 	if secure == nil {

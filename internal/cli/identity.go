@@ -3,6 +3,7 @@ package cli
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -72,12 +73,21 @@ func listenAt(address string, c *config.Config) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, annotary.E(annotary.CodeConnect, "cannot listen on "+address, err).WithHint("is a gateway running already? --listen, or listen in the configuration, names another address")
+		return nil, annotary.E(annotary.CodeConnect, "cannot listen on "+address+": "+inTheWay(err), err).
+			WithHint("end what listens there, or name another address: --listen, or listen in the configuration")
 	}
 	if secure != nil {
 		return tls.NewListener(l, secure), nil
 	}
 	return l, nil
+}
+
+// inTheWay is why an address cannot be listened on, which is said already.
+func inTheWay(err error) string {
+	if e, ok := errors.AsType[*net.OpError](err); ok {
+		err = e.Err
+	}
+	return err.Error()
 }
 
 // mayListen refuses an address that other machines reach where nobody is asked

@@ -72,9 +72,23 @@ func parseFilters(where []string) ([]toolFilter, error) {
 		if err != nil {
 			return nil, err
 		}
+		if name == "class" {
+			if err := checkClass(value); err != nil {
+				return nil, err
+			}
+		}
 		filters = append(filters, toolFilter{key, value})
 	}
 	return filters, nil
+}
+
+// checkClass refuses what is no class; none at all is all of them.
+func checkClass(class string) error {
+	if _, ok := annotary.ParseClass(class); class != "" && !ok {
+		return annotary.E(annotary.CodeUsage, fmt.Sprintf("there is no class %q", class), nil).
+			WithHint("classes are read, write and destructive")
+	}
+	return nil
 }
 
 // parseOrder makes one comparison of several keys. Without keys, tools keep the
