@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/annotary/annotary"
 	"github.com/annotary/annotary/internal/catalog"
 	"github.com/annotary/annotary/internal/config"
 	"github.com/annotary/annotary/internal/gateway"
