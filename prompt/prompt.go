@@ -37,6 +37,10 @@ type Options struct {
 	Description int
 	// Profiles are the profiles the caller is in, for rules that name one.
 	Profiles []string
+	// Asked says that the user is asked by whoever carries calls out, as a gateway
+	// does, where the rules ask. The model is then told to call, and not to ask a
+	// second time.
+	Asked bool
 }
 
 // A Section is the finished text.
@@ -52,7 +56,7 @@ type Section struct {
 // caches warm. Tools that only an app may call are left out. It fails if the
 // budget is too small for the rules themselves.
 func Safety(tools []annotary.Entry, rules annotary.Rules, o Options) (Section, error) {
-	w := writer{rules: rules, profiles: o.Profiles, groups: group(tools)}
+	w := newWriter(tools, rules, o)
 	limit := cmp.Or(o.Description, DefaultDescription)
 	for ; limit > 0; limit = limit * 3 / 4 {
 		if s := w.section(limit); s.fits(o.Budget) {
@@ -131,7 +135,12 @@ func group(tools []annotary.Entry) []toolGroup {
 type writer struct {
 	rules    annotary.Rules
 	profiles []string
+	asked    bool
 	groups   []toolGroup
+}
+
+func newWriter(tools []annotary.Entry, rules annotary.Rules, o Options) writer {
+	return writer{rules: rules, profiles: o.Profiles, asked: o.Asked, groups: group(tools)}
 }
 
 // drop leaves out tools worth about the given number of tokens, and reports

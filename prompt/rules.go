@@ -7,17 +7,20 @@ import (
 	"github.com/annotary/annotary"
 )
 
-// Never is the sentence that stands before every rule about destructive tools.
+// Never is the sentence that stands before every rule about destructive tools that
+// leaves the asking to the model.
 const Never = "NEVER call without explicit user confirmation"
 
 // safetyRules writes what to do before calling. Only write tools depend on what
 // the policy says about asking: a destructive tool is asked about even where
 // the policy would let it pass, since the model cannot know what it will lose.
+// Whoever asks, it is one question: where the caller's gateway does, the model
+// does not.
 func (w *writer) safetyRules(b *strings.Builder) {
 	rules := []string{
-		"Read-only tools: " + readRule(w.rules.Read),
-		"Write tools: " + writeRule(w.rules.Write),
-		"Destructive tools: " + Never + ". " + destructiveRule(w.rules.Destructive),
+		"Read-only tools: " + w.readRule(),
+		"Write tools: " + w.writeRule(),
+		"Destructive tools: " + w.destructiveRule(),
 		"Before any call that changes something, say in plain words what will happen. If it is destructive, " +
 			"say also what will be lost and whether it can be undone. Where a rule above says ask, ask and wait " +
 			`until the user says "yes" or "confirm". Only then call.`,
@@ -42,9 +45,20 @@ const (
 	outside = "The user is asked outside this conversation; wait for the outcome and do not look for another way."
 	oneYes  = `One yes covers that tool for the rest of this conversation.`
 	eachYes = `Ask again for each call.`
+	asksOwn = "Annotary asks the user before it happens; do not ask as well."
 )
 
-func readRule(v annotary.Verdict) string {
+// asksItself reports whether a verdict is a question that the model is to leave to
+// others.
+func (w *writer) asksItself(v annotary.Verdict) bool {
+	return w.asked && v.Effect() == annotary.Ask
+}
+
+func (w *writer) readRule() string {
+	v := w.rules.Read
+	if w.asksItself(v) {
+		return "call when needed. " + asksOwn
+	}
 	switch v {
 	case annotary.VerdictAllow:
 		return "call freely. Safe to retry."
@@ -59,7 +73,11 @@ func readRule(v annotary.Verdict) string {
 	}
 }
 
-func writeRule(v annotary.Verdict) string {
+func (w *writer) writeRule() string {
+	v := w.rules.Write
+	if w.asksItself(v) {
+		return "say what will happen, then call. " + asksOwn
+	}
 	switch v {
 	case annotary.VerdictAllow:
 		return "say what will happen, then call; no yes is needed."
@@ -74,8 +92,12 @@ func writeRule(v annotary.Verdict) string {
 	}
 }
 
-func destructiveRule(v annotary.Verdict) string {
-	const ask = `Say what will be deleted or changed and ask "Confirm?" before proceeding. `
+func (w *writer) destructiveRule() string {
+	v := w.rules.Destructive
+	if w.asksItself(v) {
+		return "say what will be deleted or changed, then call. " + asksOwn
+	}
+	const ask = Never + `. Say what will be deleted or changed and ask "Confirm?" before proceeding. `
 	switch v {
 	case annotary.VerdictAskOnce:
 		return ask + oneYes
@@ -84,7 +106,7 @@ func destructiveRule(v annotary.Verdict) string {
 	case annotary.VerdictAskOutside:
 		return ask + "Then call. " + outside
 	default:
-		return "The policy in force refuses them: do not call them, and tell the user so."
+		return Never + ". The policy in force refuses them: do not call them, and tell the user so."
 	}
 }
 
@@ -97,6 +119,9 @@ func (w *writer) openRule() string {
 	case annotary.VerdictDeny:
 		return "Tools marked [" + markOpen + "]: " + refused
 	default:
+		if w.asksItself(v) {
+			return "Tools marked [" + markOpen + "], whatever their group: Annotary asks the user before a call."
+		}
 		return "Tools marked [" + markOpen + "]: ask before calling, whatever their group."
 	}
 }
@@ -127,6 +152,8 @@ func (w *writer) example(t *shown) (user, you string) {
 	switch class := t.hints.Class(); {
 	case verdict == annotary.VerdictDeny:
 		return "(wants what " + n + " does)", "(do not call it; say that the policy does not permit it)"
+	case w.asksItself(verdict):
+		return "(wants what " + n + " does)", "(say what will happen, call " + n + ", wait for what the user answers Annotary)"
 	case class == annotary.Read && verdict == annotary.VerdictAllow:
 		return "(asks something that " + n + " can answer)", "(call " + n + " at once; no confirmation needed)"
 	case class == annotary.Read:

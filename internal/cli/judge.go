@@ -53,9 +53,14 @@ func compilePolicies(c *config.Config) (*policy.Set, error) {
 // profilesOf are the profiles of a configuration, by name.
 func profilesOf(c *config.Config) []gateway.Profile {
 	var out []gateway.Profile
+	rules := c.ProfileRules()
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		p := c.Profiles[name]
-		out = append(out, gateway.Profile{Name: name, Users: p.Users, Groups: p.Groups, Servers: p.Servers})
+		profile := gateway.Profile{Name: name, Users: p.Users, Groups: p.Groups, Servers: p.Servers}
+		if own, ok := rules[name]; ok {
+			profile.Rules = &own
+		}
+		out = append(out, profile)
 	}
 	return out
 }

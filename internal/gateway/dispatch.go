@@ -90,8 +90,9 @@ func (d *dispatcher) discovered() []byte {
 // instructions say how the endpoint is used, and the rules.
 func (d *dispatcher) instructions() string {
 	const use = "Tools of many servers are behind these. Search with find_tools, read a definition with describe_tool, call with the call_ tool it names.\n"
-	o := prompt.Options{Budget: prompt.BriefBudget - annotary.Tokens(len(use)), Profiles: d.judge.profiles(&d.msg.Principal)}
-	section, err := prompt.Brief(nil, d.judge.advice(), o)
+	rules, o := d.judge.advice(&d.msg.Principal)
+	o.Budget = prompt.BriefBudget - annotary.Tokens(len(use))
+	section, err := prompt.Brief(nil, rules, o)
 	if err != nil { // the rules are longer than ever: how it is used must be said
 		return use
 	}

@@ -31,7 +31,7 @@ type door struct {
 var doors = []door{
 	{"call_read", annotary.Read, annotary.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true}, "Call a tool that changes nothing."},
 	{"call_write", annotary.Write, annotary.Annotations{OpenWorld: true}, "Call a tool that may change or add something but destroys nothing."},
-	{"call_destructive", annotary.Destroy, annotary.Annotations{Destructive: true, OpenWorld: true}, "Call a tool that may delete or overwrite, or of which that is not known. Ask the user first."},
+	{"call_destructive", annotary.Destroy, annotary.Annotations{Destructive: true, OpenWorld: true}, "Call a tool that may delete or overwrite, or of which that is not known."},
 }
 
 func doorFor(c annotary.Class) string {

@@ -52,22 +52,44 @@ func (j *Judge) present(ctx context.Context, s *upstream.Server, call *Call, ans
 
 // instructions are the rules for this caller, short.
 func (j *Judge) instructions(ctx context.Context, s *upstream.Server, call *Call) string {
-	section, err := prompt.Brief(j.visible(ctx, s, call), j.advice(), prompt.Options{Profiles: j.profiles(&call.Principal)})
+	rules, o := j.advice(&call.Principal)
+	section, err := prompt.Brief(j.visible(ctx, s, call), rules, o)
 	if err != nil { // the budget holds the rules of every preset
 		return ""
 	}
 	return section.Text
 }
 
-// advice is what models are told to go by. Where only policies judge, nobody can
-// say in a sentence what they will decide: then to be careful is good advice.
-func (j *Judge) advice() annotary.Rules {
-	if j.Rules != nil {
-		return *j.Rules
+// advice is what the model of a caller is told to go by. Where rules ask, we do, and
+// the model need not; while policies are only observed, nobody else would. Where
+// only policies judge, nobody can say in a sentence what they will decide: then to
+// be careful, and to ask, is good advice.
+func (j *Judge) advice(who *annotary.Principal) (annotary.Rules, prompt.Options) {
+	o := prompt.Options{Profiles: j.profiles(who)}
+	if rules := j.rulesFor(who); rules != nil {
+		o.Asked = j.Ladder != nil && !j.observing(j.now())
+		return *rules, o
 	}
 	rules, err := annotary.PresetRules("careful")
 	if err != nil { // it is one of ours
-		return annotary.Rules{}
+		return annotary.Rules{}, o
+	}
+	return rules, o
+}
+
+// rulesFor are the short rules that hold for a caller: those of its profile, where
+// it has some, else those for everybody. Nil is none, or those of several at once,
+// of which the strictest counts each time.
+func (j *Judge) rulesFor(who *annotary.Principal) *annotary.Rules {
+	rules, own := j.Rules, false
+	for _, p := range j.Profiles {
+		if p.Rules == nil || !p.Has(who) {
+			continue
+		}
+		if own {
+			return nil
+		}
+		rules, own = p.Rules, true
 	}
 	return rules
 }
@@ -138,7 +160,9 @@ func ownList(era upstream.Era, name string, list []byte) []byte {
 
 // safetyAnswer answers prompts/get for our prompt.
 func (j *Judge) safetyAnswer(call *Call, tools []annotary.Entry) *upstream.Answer {
-	section, err := prompt.Safety(tools, j.advice(), prompt.Options{Budget: safetyBudget, Profiles: j.profiles(&call.Principal)})
+	rules, o := j.advice(&call.Principal)
+	o.Budget = safetyBudget
+	section, err := prompt.Safety(tools, rules, o)
 	if err != nil {
 		fault := &rpc.Fault{Code: rpc.CodeInternal, Message: err.Error()}
 		return &upstream.Answer{Status: http.StatusOK, Body: fault.Answer(call.Message.ID())}

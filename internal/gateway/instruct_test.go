@@ -7,8 +7,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/annotary/annotary"
+	"github.com/annotary/annotary/internal/approval"
 	"github.com/annotary/annotary/internal/catalog"
 	"github.com/annotary/annotary/internal/gateway"
 	"github.com/annotary/annotary/internal/memory"
@@ -189,6 +191,51 @@ func TestSafetyPrompt_profile(t *testing.T) {
 		}
 		if got := told(ann); got == "" || got == told(bob) {
 			t.Errorf("at %s everybody is told %s", server, got)
+		}
+	}
+}
+
+// TestInstructions_once: a deed is asked about once. Where we ask, models are told
+// so and need not; where we do not, they are told to. At the endpoint of all tools,
+// too.
+func TestInstructions_once(t *testing.T) {
+	strict, err := annotary.PresetRules("strict")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := annotary.Rules{Read: annotary.VerdictAllow, Write: annotary.VerdictAllow, Destructive: annotary.VerdictAllow}
+	bob := annotary.Principal{Tenant: "default", Subject: "bob"}
+	for name, tt := range map[string]struct {
+		change func(*gateway.Judge)
+		who    annotary.Principal
+		asks   bool // we do
+	}{
+		"rules":               {func(*gateway.Judge) {}, ann, true},
+		"nobody can be asked": {func(j *gateway.Judge) { j.Ladder = nil }, ann, false},
+		"policies alone":      {func(j *gateway.Judge) { j.Rules = nil }, ann, false},
+		"observed":            {func(j *gateway.Judge) { j.Observe = time.Now().Add(time.Hour) }, ann, false},
+		"rules of a profile": {func(j *gateway.Judge) {
+			j.Profiles = []gateway.Profile{{Name: "p", Users: []string{"bob"}, Rules: &free}}
+		}, bob, false},
+		"rules of another profile": {func(j *gateway.Judge) {
+			j.Profiles = []gateway.Profile{{Name: "p", Users: []string{"bob"}, Rules: &free}}
+		}, ann, true},
+		"rules of two profiles": {func(j *gateway.Judge) {
+			j.Profiles = []gateway.Profile{{Name: "p", Users: []string{"bob"}, Rules: &strict}, {Name: "q", Users: []string{"bob"}, Rules: &free}}
+		}, bob, false},
+	} {
+		j := permitAll(t)
+		j.Rules, j.Ladder = &strict, &gateway.Ladder{Desk: approval.NewDesk(memory.NewBucket(), memory.NewBucket(), approval.Options{})}
+		tt.change(j)
+		o := newOffice(t, j, liar, fileTools)
+		for _, server := range []string{"db", gateway.Find} {
+			got := text(o.do(tt.who, false, server, "server/discover", ""), "result", "instructions")
+			if ours, theirs := strings.Contains(got, "Annotary asks the user"), strings.Contains(got, prompt.Never); ours != tt.asks || theirs == tt.asks {
+				t.Errorf("%s at %s: we ask %v, the model asks %v:\n%s", name, server, ours, theirs, got)
+			}
+			if n := annotary.Tokens(len(got)); n > prompt.BriefBudget {
+				t.Errorf("%s at %s: %d tokens", name, server, n)
+			}
 		}
 	}
 }

@@ -24,8 +24,8 @@ import (
 type Judge struct {
 	// Policies decide. Nil denies everything.
 	Policies *policy.Set
-	// Rules are the short rules among them, by which models are told what to
-	// ask before they call. If nil, they are told to be careful.
+	// Rules are the short rules among them for everybody, by which models are told
+	// what is asked about, and by whom. If nil, they are told to be careful.
 	Rules *annotary.Rules
 	// Stances are what the operator says of each server, by name.
 	Stances map[string]catalog.Stance

@@ -14,6 +14,9 @@ type Profile struct {
 	Name          string
 	Users, Groups []string
 	Servers       []string
+	// Rules hold for its members instead of those for everybody; nil if it has none
+	// of its own. Policies judge by them; models are told by these.
+	Rules *annotary.Rules
 }
 
 // Has reports whether the principal is in the profile.
