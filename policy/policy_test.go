@@ -397,3 +397,26 @@ func TestFacts(t *testing.T) {
 		}
 	}
 }
+
+// TestTenants: in a fleet as shipped, nobody answers for another tenant, and only
+// the gateway's own tenant has roles over it, whatever groups an issuer names.
+func TestTenants(t *testing.T) {
+	rules, err := annotary.PresetRules("careful")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := mustNew(t, policy.Options{Rules: &rules, Fleet: true})
+	member := func(tenant string) *policy.Subject {
+		return policy.NewSubject(&annotary.Principal{Tenant: tenant, Issuer: "i", Subject: "bob", Groups: []string{"approvers", "operators", "auditors"}})
+	}
+	target := policy.NewTarget(policy.About{Server: "s", Name: "t", Hints: annotary.Pessimistic()})
+	asks := policy.NewSubject(&annotary.Principal{Tenant: "acme", Issuer: "i", Subject: "ann"})
+	for tenant, want := range map[string]string{"acme": "true false false", "other": "false false false", "default": "false true true"} {
+		may := func(d annotary.Decision) bool { return d.Effect == annotary.Allow }
+		got := fmt.Sprint(may(set.MayApprove(&policy.ApproveRequest{Approver: member(tenant), Requester: asks, Channel: policy.ChannelCLI, Target: target, Now: noon})),
+			may(set.MayAct(member(tenant), policy.Operate)), may(set.MayAct(member(tenant), policy.Audit)))
+		if got != want {
+			t.Errorf("of the tenant %s: approves, operates, audits: %s, want %s", tenant, got, want)
+		}
+	}
+}

@@ -59,6 +59,8 @@ when { context.channel == "client" && (context.outside || resource.class == "des
 @id("owner_operates") permit(principal, action in [Action::"operate", Action::"audit"], resource);
 `
 
+// The gateway and its log are all tenants', and whoever runs a tenant's issuer says
+// who is in which group: a role over them comes with a group of the default tenant's.
 const fleetApprovers = `
 @id("member_approves") @reason("whoever made the call may approve it")
 permit(principal, action == Action::"approve", resource)
@@ -76,8 +78,10 @@ when { resource.class == "destructive" && principal == context.requester };
 forbid(principal, action == Action::"approve", resource)
 when { context.channel == "client" && (context.outside || resource.class == "destructive" || context.codes.contains("trifecta")) };
 
-@id("operators_operate") permit(principal in Group::"operators", action == Action::"operate", resource);
-@id("auditors_audit") permit(principal in Group::"auditors", action == Action::"audit", resource);
+@id("operators_operate") permit(principal in Group::"operators", action == Action::"operate", resource)
+when { principal.tenant == "default" };
+@id("auditors_audit") permit(principal in Group::"auditors", action == Action::"audit", resource)
+when { principal.tenant == "default" };
 `
 
 func memberOf(profile string) string {

@@ -40,7 +40,12 @@ func diary(w http.ResponseWriter, r *http.Request) {
 }
 
 // options reach a gateway in front of the diary.
-func options(t testing.TB, log Log) Options {
+func options(t testing.TB, log Log) Options { return optionsOf(t, log, false) }
+
+// fleetOptions reach one that has many users.
+func fleetOptions(t testing.TB) Options { return optionsOf(t, &memory.Log{}, true) }
+
+func optionsOf(t testing.TB, log Log, fleet bool) Options {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(diary))
 	t.Cleanup(srv.Close)
@@ -53,7 +58,7 @@ func options(t testing.TB, log Log) Options {
 		t.Fatal(err)
 	}
 	hide := `@id("closed") forbid(principal in Group::"interns", action == Action::"see", resource);`
-	set, err := policy.New(policy.Options{Rules: &rules, Files: []policy.File{{Name: "team.cedar", Text: hide}}})
+	set, err := policy.New(policy.Options{Rules: &rules, Fleet: fleet, Files: []policy.File{{Name: "team.cedar", Text: hide}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/annotary/annotary/internal/rpc"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/internal/upstream"
+	"github.com/annotary/annotary/policy"
 )
 
 // asked has the local user call delete_note, and returns the question.
@@ -106,5 +108,35 @@ func TestWatchApprovals(t *testing.T) {
 	})
 	if got := strings.Join(seen, ", "); got != "delete_note open, delete_note denied" {
 		t.Errorf("saw %s (%v)", got, err)
+	}
+}
+
+// TestApprovals_tenants: in a fleet as shipped, approvers of one tenant find, watch
+// and answer the questions of theirs, and none of another's.
+func TestApprovals_tenants(t *testing.T) {
+	o := fleetOptions(t)
+	one := asked(t, o, `{"id":"1"}`)
+	for _, tt := range []struct {
+		tenant               string
+		method, target, body string
+		status               int
+		has                  bool
+	}{
+		{"other", "GET", "/v1/approvals", "", 200, false},
+		{"other", "GET", "/v1/approvals?all=true", "", 200, false},
+		{"other", "GET", "/v1/approvals/" + one.ID, "", 403, false},
+		{"other", "POST", "/v1/approvals/" + one.ID + "/answer", `{"yes":true}`, 403, false},
+		{"other", "POST", "/v1/approvals/" + one.ID + "/answer", `{"yes":false}`, 403, false},
+		{annotary.DefaultTenant, "GET", "/v1/approvals", "", 200, true},
+		{annotary.DefaultTenant, "GET", "/v1/approvals/" + one.ID, "", 200, true},
+		{annotary.DefaultTenant, "POST", "/v1/approvals/" + one.ID + "/answer", `{"yes":true}`, 200, true},
+	} {
+		who := &annotary.Principal{Tenant: tt.tenant, Issuer: "i", Subject: "bob", Groups: []string{"approvers"}}
+		h := handler(o, func(r *http.Request, _ policy.Role) (*http.Request, error) {
+			return r.WithContext(context.WithValue(r.Context(), fromAfar{}, who)), nil
+		})
+		if w := request(h, tt.method, tt.target, tt.body); w.Code != tt.status || strings.Contains(w.Body.String(), one.ID) != tt.has {
+			t.Errorf("%s: %s %s: %d %s", tt.tenant, tt.method, tt.target, w.Code, w.Body)
+		}
 	}
 }
