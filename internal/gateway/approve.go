@@ -156,7 +156,8 @@ func (m *matter) request() (*approval.Request, error) {
 
 // params are what the params of the call say beside what is known of it: the tool
 // or prompt and its arguments, and what goes back and forth in rounds. To a method
-// that has none of these such a member is like any other.
+// that has none of these such a member is like any other. _meta is none of it: hosts
+// put ids there that are new each time, and no yes would ever count.
 func (m *matter) params() []byte {
 	known, method := []string{"_meta"}, m.call.Message.Method
 	if method == "tools/call" || method == "prompts/get" {

@@ -303,6 +303,21 @@ func TestApprove_flood(t *testing.T) {
 	w.happened(1)
 }
 
+// TestApprove_meta: what hosts put into _meta differs with every call, and is no
+// part of what a yes is for.
+func TestApprove_meta(t *testing.T) {
+	w := newWorld(t)
+	call := func(meta string) []byte {
+		caps := noForm + `,"progressToken":` + meta + `,"claudecode/toolUseId":` + meta + `,"vscode.requestId":` + meta + `,"traceparent":` + meta
+		return w.send(ann, caps, `"name":"drop","arguments":{"all":true}`)
+	}
+	first := call(`"1"`)
+	w.want(first, annotary.CodeApproval)
+	w.yes(first, approval.Scope{})
+	w.want(call(`"2"`), "")
+	w.happened(1)
+}
+
 // TestApprove_earlier: a model hears of a few answers that do not count, and how
 // many more there are.
 func TestApprove_earlier(t *testing.T) {
