@@ -42,8 +42,8 @@ type Desk struct {
 	grants    Bucket // grants/PRINCIPAL/SERVER+TOOL
 	opts      Options
 
-	mu      sync.Mutex
-	waiting map[string]chan struct{} // closed when the approval is answered here
+	mu    sync.Mutex
+	bells map[string]*bell // of approvals that are waited for here, by id
 }
 
 // NewDesk makes a desk. The bucket of questions may forget what was not written
@@ -55,7 +55,7 @@ func NewDesk(questions, grants Bucket, o Options) *Desk {
 	if o.Max == 0 {
 		o.Max = DefaultMax
 	}
-	return &Desk{questions: questions, grants: grants, opts: o, waiting: map[string]chan struct{}{}}
+	return &Desk{questions: questions, grants: grants, opts: o, bells: map[string]*bell{}}
 }
 
 // OpenFor is how long a question is open.
@@ -359,44 +359,4 @@ func (d *Desk) Consume(ctx context.Context, nonce string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// lookAgain is how often a question is looked at that may be answered on another
-// replica.
-const lookAgain = 500 * time.Millisecond
-
-// Await returns an approval when it is no longer open, or as it is when the
-// context ends.
-func (d *Desk) Await(ctx context.Context, id string) (*Approval, error) {
-	for {
-		answered := d.wait(id)
-		a, err := d.Get(ctx, id)
-		if err != nil || a.At(time.Now()) != Open {
-			return a, err
-		}
-		select {
-		case <-answered:
-		case <-time.After(lookAgain):
-		case <-ctx.Done():
-			return a, nil
-		}
-	}
-}
-
-func (d *Desk) wait(id string) <-chan struct{} {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.waiting[id] == nil {
-		d.waiting[id] = make(chan struct{})
-	}
-	return d.waiting[id]
-}
-
-func (d *Desk) told(id string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if ch := d.waiting[id]; ch != nil {
-		close(ch)
-		delete(d.waiting, id)
-	}
 }
