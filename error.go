@@ -88,6 +88,7 @@ func (e *Error) WithHint(hint string) *Error {
 	return e
 }
 
+// Error returns the public sentence.
 func (e *Error) Error() string { return e.Public }
 
 // Unwrap returns the cause.

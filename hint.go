@@ -219,7 +219,7 @@ type Class uint8
 // The three classes.
 const (
 	Destroy Class = iota // may delete or overwrite
-	Write                // changes, but only adds or can be repeated
+	Write                // changes, and neither deletes nor overwrites
 	Read                 // changes nothing
 )
 

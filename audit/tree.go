@@ -9,12 +9,11 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A tile holds as many hashes of one level of the tree as make one hash of the
-// level of tiles above it.
-const (
-	tileHeight = 8
-	TileWidth  = 1 << tileHeight
-)
+const tileHeight = 8
+
+// TileWidth is how many hashes a tile holds: as many of one level of the tree as
+// make one hash of the level of tiles above it.
+const TileWidth = 1 << tileHeight
 
 // A Tile is a piece of the tree: up to TileWidth hashes side by side. Those of
 // level 0 are the leaves; one of level n+1 is the root over a full tile of level

@@ -42,6 +42,7 @@ var destructiveRules = []destructiveRule{
 	{0.75, (*reading).admitsLoss},
 	{0.7, (*reading).cannotBeRecalled},
 	{0.7, (*reading).sweeps},
+	{0.65, (*reading).mayCommit},
 	{0.6, (*reading).catchesAll},
 	{0.7, (*reading).overwrites},
 	{0.6, (*reading).steers},
@@ -126,7 +127,9 @@ var (
 	messages = wordSet("email emails mail message messages sms text dm tweet notification notifications invitation " +
 		"reminder reply newsletter letter fax")
 	// wordsMoney are things whose making moves money.
-	wordsMoney = wordSet("charge payment payout transfer refund order trade bid withdrawal purchase checkout donation")
+	wordsMoney = wordSet("charge payment payout transfer refund withdrawal purchase checkout donation")
+	// wordsDeals are things whose making may, where it is not a draft.
+	wordsDeals = wordSet("order orders trade bid")
 	// spends are verbs that move money.
 	spends = wordSet("pay charge buy purchase sell withdraw donate refund tip redeem")
 )
@@ -139,6 +142,15 @@ func (r *reading) cannotBeRecalled() string {
 		return r.nameSays() + " in place of what ran before"
 	case tells[r.verb] && (r.verb != "post" && r.hasRole(recipient) || r.hasWord(messages)):
 		return r.nameSays() + ", and what was sent cannot be taken back"
+	}
+	return ""
+}
+
+// mayCommit says of making a deal that it may be binding: an order at an exchange
+// is, one in a shop may still be a basket.
+func (r *reading) mayCommit() string {
+	if r.kind == add && r.hasRole(money) && r.hasWord(wordsDeals) {
+		return r.nameSays() + ", and a deal may bind once it is made"
 	}
 	return ""
 }

@@ -57,8 +57,7 @@ func (r *reading) sureToReach() float64 {
 }
 
 // goes are verbs by which one goes to an address.
-var goes = wordSet("fetch scrape crawl download navigate goto open visit browse request curl ping screenshot capture extract " +
-	"read load summarize summarise archive")
+var goes = wordSet("fetch scrape crawl download navigate goto open visit browse request curl ping screenshot capture extract read load")
 
 // judgeEgress says whether what the tool is told may leave.
 func (r *reading) judgeEgress(openWorld verdict) verdict {

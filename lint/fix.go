@@ -24,7 +24,7 @@ type Repair struct {
 	Title string
 	// Hints are what the tool states after the repair, by hint of the
 	// specification; Unknown stays unsaid.
-	Hints [len(specHints)]annotary.Value
+	Hints [4]annotary.Value
 	// Assumed are the hints of which the definition shows nothing, and for
 	// which the repair takes the pessimistic value.
 	Assumed []annotary.HintName

@@ -113,7 +113,8 @@ var examples = []struct {
 		good: []string{
 			`{"name":"cancel_order","description":"Cancel an order.","annotations":{"readOnlyHint":false,"destructiveHint":true}}`,
 			`{"name":"create_message","description":"Draft a message.","annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
-			// It tells of money and moves none.
+			// A shop's order; and what tells of money and moves none.
+			`{"name":"order_create","description":"Create an order.","inputSchema":{"properties":{"total":{"type":"number"}}},"annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
 			`{"name":"send_view_event","description":"Send an event.","inputSchema":{"properties":{"currency":{"type":"string"},"items":{"type":"array","items":{"properties":{"price":{"type":"number"}}}}}},"annotations":{"readOnlyHint":false,"destructiveHint":false}}`,
 			`{"name":"list_purchases","description":"List what was bought.","annotations":{"readOnlyHint":true,"destructiveHint":false}}`,
 		},

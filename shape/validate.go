@@ -31,6 +31,7 @@ type Violation struct {
 	Problem string
 }
 
+// Error says what is wrong, and where.
 func (v *Violation) Error() string {
 	if v.At == "" {
 		return v.Problem

@@ -19,9 +19,11 @@ import (
 )
 
 // A Handler does what the tool is for. Its arguments have been checked against
-// the schema of In, a struct. The output, a struct or a pointer to one, becomes
-// the result's structured content and, unless [Call.Say] says otherwise, its
-// text.
+// the schema of In, a struct: a field is required unless its json tag has
+// omitempty or omitzero, and is described by its jsonschema tag.
+//
+// The output, a struct or a pointer to one, becomes the result's structured
+// content and, unless [Call.Say] says otherwise, its text.
 //
 // The text of an error made with [Errorf], or of any [annotary.Error], is shown
 // to the model; of any other error only that it happened, with an id that the
@@ -82,7 +84,7 @@ func newEntry[In, Out any](s *Server, i Intent, sp Spec, h Handler[In, Out]) (*e
 		return nil, fmt.Errorf("arguments: %w", err)
 	}
 	if in.Type != "object" {
-		return nil, fmt.Errorf("arguments: %T is no JSON object", *new(In))
+		return nil, fmt.Errorf("arguments: %v is no JSON object", reflect.TypeFor[In]())
 	}
 	e := &entry{
 		view: sp.View, intent: i, input: input, home: s,
@@ -95,7 +97,7 @@ func newEntry[In, Out any](s *Server, i Intent, sp Spec, h Handler[In, Out]) (*e
 			return nil, fmt.Errorf("result: %w", err)
 		}
 		if out.Type != "object" { // older clients know no other
-			return nil, fmt.Errorf("result: %T is no JSON object: wrap it in a struct, or in a tool.Page", *new(Out))
+			return nil, fmt.Errorf("result: %v is no JSON object: wrap it in a struct, or in a tool.Page", reflect.TypeFor[Out]())
 		}
 	}
 	if sp.Timeout != 0 {

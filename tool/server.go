@@ -188,7 +188,7 @@ func (v *View) read(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourc
 }
 
 // Stdio serves every tool on standard input and output: whoever started the
-// process owns what it can do.
+// process owns what it can do. It returns nil once the input ends.
 func (s *Server) Stdio(ctx context.Context) error {
 	return s.All().Run(ctx, &mcp.StdioTransport{})
 }

@@ -4,7 +4,7 @@
 //	s := tool.New("orders", "1.0.0", nil)
 //	tool.Add(s, tool.Read(tool.Closed), tool.Spec{Name: "search-orders", …}, search)
 //	tool.Add(s, tool.Destroy(tool.Closed, tool.Idempotent), tool.Spec{Name: "cancel-order", …}, cancel)
-//	log.Fatal(s.Stdio(ctx))
+//	if err := s.Stdio(ctx); err != nil { … }
 //
 // An [Intent] decides all four hints of the specification: [Read], [Write] and
 // [Destroy] by what the tool does, [Raw] from annotations made elsewhere. All

@@ -179,6 +179,9 @@ func TestAdd_refuses(t *testing.T) {
 		"pointer-as-arguments": {func(s *tool.Server) {
 			tool.Add(s, read, greetSpec, func(context.Context, *tool.Call, *nameIn) (greeting, error) { return greeting{}, nil })
 		}, "arguments: take tool_test.nameIn, not a pointer to it"},
+		"anything-as-arguments": {func(s *tool.Server) {
+			tool.Add(s, read, greetSpec, func(context.Context, *tool.Call, any) (greeting, error) { return greeting{}, nil })
+		}, "arguments: interface {} is no JSON object"},
 		"list-as-result": {func(s *tool.Server) {
 			tool.Add(s, read, greetSpec, func(context.Context, *tool.Call, nameIn) ([]string, error) { return nil, nil })
 		}, "result: []string is no JSON object: wrap it in a struct, or in a tool.Page"},
