@@ -33,7 +33,11 @@ type daemon struct {
 	// operators says who operators of other machines are.
 	operators atomic.Pointer[identity.Identity]
 
-	mu         sync.Mutex // one reload at a time; it guards what follows
+	// changing is held by who makes what follows anew, one at a time, for as long
+	// as it takes: servers may be asked for it. Who changes it holds mu as well, for
+	// a moment; either is enough to read.
+	changing   sync.Mutex
+	mu         sync.Mutex
 	cfg        *config.Config
 	judged     *gateway.Judge // nil while calls are not judged
 	ledger     *ledger        // nil until calls are judged
@@ -78,8 +82,8 @@ func (d *daemon) config() *config.Config {
 // reload reads the configuration again. Servers whose configuration is the same
 // go on as they are. If anything is wrong, everything stays as it was.
 func (d *daemon) reload() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.changing.Lock()
+	defer d.changing.Unlock()
 	next, err := config.Load(d.path)
 	if err != nil {
 		return err
@@ -92,10 +96,12 @@ func (d *daemon) reload() error {
 	if err != nil {
 		return err
 	}
-	if err := mayListen(next, d.at); err != nil {
+	if err := d.inherit(judge, servers); err != nil {
 		return err
 	}
-	if err := d.inherit(judge, servers); err != nil {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := mayListen(next, d.at); err != nil {
 		return err
 	}
 	if err := d.keepLog(next, judge); err != nil {
@@ -158,6 +164,8 @@ func (d *daemon) openLedger(c *config.Config) error {
 			return errors.Join(err, ledger.close())
 		}
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.ledger = ledger
 	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -47,5 +48,48 @@ func TestReload_rejected(t *testing.T) {
 		if d.ledger.keeper != before {
 			t.Fatalf("%s: the log is kept in another way", name)
 		}
+	}
+}
+
+// TestReload_slow: while a reload waits for a server that does not answer, nobody
+// else waits for the reload.
+func TestReload_slow(t *testing.T) {
+	dir := t.TempDir()
+	path, asked := filepath.Join(dir, "annotary.yaml"), filepath.Join(t.TempDir(), "asked") // commands do not reach the data folder
+	text := fmt.Appendf(nil, "data: %q\npage: {listen: \"off\"}\nservers:\n  mute: {command: sh, args: [-c, %q]}\n", dir, "touch "+asked+"; exec sleep 600")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := newDaemon(path, false, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.close)
+	ctx, giveUp := context.WithCancel(t.Context())
+	surveyed, reloaded := make(chan struct{}), make(chan error, 1)
+	go func() { defer close(surveyed); d.survey(ctx) }()
+	for until := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(asked); err == nil {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatal("the server was not asked")
+		}
+	}
+	go func() { reloaded <- d.reload() }()
+	for range 50 {
+		told := make(chan struct{})
+		go func() { defer close(told); d.config(); d.stateHealth(); d.auditHealth() }()
+		select {
+		case <-told:
+		case <-time.After(10 * time.Second):
+			t.Fatal("who asks how the gateway is doing waits for the reload")
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	giveUp()
+	<-surveyed
+	if err := <-reloaded; err != nil {
+		t.Error(err)
 	}
 }

@@ -61,8 +61,8 @@ func (d *daemon) heedWords(ctx context.Context) {
 // rejudge makes the judge anew from the configuration in force and what was said
 // since, and tells clients that tools may not be as listed.
 func (d *daemon) rejudge() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.changing.Lock()
+	defer d.changing.Unlock()
 	judge, err := d.judge(d.cfg)
 	if err != nil || judge == nil {
 		return err
@@ -73,6 +73,8 @@ func (d *daemon) rejudge() error {
 			return err
 		}
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.judged = judge
 	d.gateway.Use(judge)
 	d.gateway.Announce(names...)
