@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/annotary/annotary/internal/catalog"
 	"github.com/annotary/annotary/internal/gateway"
 	"github.com/annotary/annotary/internal/memory"
 	"github.com/annotary/annotary/internal/rpc"
@@ -91,6 +92,58 @@ func TestLater(t *testing.T) {
 			case got := <-told:
 				if !strings.Contains(got, tt.told) {
 					t.Errorf("the caller was told %s, want %s", got, tt.told)
+				}
+			case <-time.After(patience):
+				t.Fatal("the caller was not told")
+			}
+			select {
+			case <-s.dropped:
+			case <-time.After(patience):
+				t.Fatal("the server heard nothing of it")
+			}
+		})
+	}
+}
+
+// TestLater_joined: so is a read that joined an equal one, was left by who led it,
+// and then hears nothing on a stream of its own.
+func TestLater_joined(t *testing.T) {
+	for name, told := range map[string]string{"killed": "incident 12", "left": context.Canceled.Error()} {
+		t.Run(name, func(t *testing.T) {
+			s := &whisperer{
+				worker: worker{tools: workshop, do: func(*http.Request, string, int) string { return done }},
+				first:  make(chan struct{}), begun: make(chan struct{}), dropped: make(chan struct{}), over: make(chan struct{}),
+			}
+			defer close(s.over)
+			defer close(s.first)
+			j := &gateway.Judge{
+				Policies: only(t, permissive), Log: &memory.Log{}, Kills: gateway.NewKills(memory.NewBucket()),
+				Stances: map[string]catalog.Stance{"db": {Overrides: words}},
+			}
+			d := &desk{start(t, s, j), j, nil}
+			leader := d.begin(t, "ann", 1, `{}`)
+			until(t, "the server was reached", func() bool { return s.calls.Load() == 1 })
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			answer := make(chan string, 1)
+			go func() {
+				got, err := d.do(ctx, "ann", 2, "read", `{}`)
+				answer <- fmt.Sprint(string(got), err)
+			}()
+			until(t, "it has joined", func() bool { return d.Sharing() == 2 })
+			leader.cancel()
+			<-leader.answer
+			<-s.begun
+			time.Sleep(50 * time.Millisecond) // for who waits to hear of it
+			if name == "left" {
+				leave()
+			} else if _, err := d.Kill(t.Context(), gateway.Kill{Server: "db", Note: "incident 12"}, &ann); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case got := <-answer:
+				if !strings.Contains(got, told) {
+					t.Errorf("the caller was told %s, want %s", got, told)
 				}
 			case <-time.After(patience):
 				t.Fatal("the caller was not told")
