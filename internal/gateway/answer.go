@@ -18,7 +18,8 @@ type question struct {
 	call   *matter // the call it was asked within; nil if none is known
 }
 
-// maxQuestions is how many questions of one session may wait for an answer.
+// maxQuestions is how many questions of one session may wait for an answer, and how
+// many may be asked, or answered, in one message.
 const maxQuestions = 256
 
 // remember keeps a question until its answer comes. It reports whether there is
@@ -91,9 +92,13 @@ func (m *matter) along(d annotary.Decision) annotary.Decision {
 		d = d.Stricter(m.ask(m.action, t, m.arguments()))
 	}
 	if m.call.Era == upstream.EraModern && m.payload == nil {
+		n := 0
 		for key, answer := range strict.Members(strict.Get(m.call.Message.Params(), "inputResponses")) {
 			if key == approvalKey {
 				continue // an answer to us: it goes no further
+			}
+			if n++; n > maxQuestions {
+				return refusing(annotary.CodeInvalid, "it answers too much at once")
 			}
 			d = d.Stricter(m.askAnswer(answer))
 		}

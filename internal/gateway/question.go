@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -136,7 +137,11 @@ func (in inbound) request(ctx context.Context, j *Judge, m *rpc.Message) ([]byte
 	if m.Method == "ping" {
 		return m.Raw, nil
 	}
-	q := in.judge(ctx, j, m.Method, m.Params(), in.call.canAnswer())
+	against := ""
+	if !in.call.canAnswer() {
+		against = "the client has no way to answer it"
+	}
+	q := in.judge(ctx, j, m.Method, m.Params(), against)
 	if q.told == "" && in.call.Session.remember(string(m.ID()), &question{q.entry.Call, m.Method, in.call.matter}) {
 		return in.attributed(m.Raw, m.Method, "params"), nil
 	}
@@ -167,13 +172,14 @@ func (in inbound) tell(ctx context.Context, raw []byte) {
 	}
 }
 
-// judge decides about one question and records it.
-func (in inbound) judge(ctx context.Context, j *Judge, method string, params []byte, canAnswer bool) *matter {
+// judge decides about one question and records it. What speaks against it whatever
+// policies say, if anything does, refuses it.
+func (in inbound) judge(ctx context.Context, j *Judge, method string, params []byte, against string) *matter {
 	q := &matter{judge: j, call: in.call, server: in.server, who: j.subject(&in.call.Principal), began: j.now()}
 	q.begin(method)
 	q.resolveQuestion(method, params, in.call.matter)
-	if !canAnswer && q.told == "" {
-		q.refuse(annotary.CodeUnknownMethod, refusing(annotary.CodeUnknownMethod, "the client has no way to answer it"))
+	if against != "" && q.told == "" {
+		q.refuse(annotary.CodeUnknownMethod, refusing(annotary.CodeUnknownMethod, against))
 	}
 	q.decide()
 	if err := q.record(ctx)(); err != nil {
@@ -232,14 +238,28 @@ func (in inbound) response(ctx context.Context, j *Judge, msg []byte) ([]byte, e
 // within judges the questions of an object "inputRequests". One that is refused
 // refuses all: the server wants every answer.
 func (in inbound) within(ctx context.Context, j *Judge, msg []byte, member string) ([]byte, *matter) {
-	for key, raw := range strict.Members(strict.Get(msg, member, "inputRequests")) {
+	requests := strict.Members(strict.Get(msg, member, "inputRequests"))
+	against := tooMuch(requests)
+	for key, raw := range requests {
 		method := textAt(raw, "method")
-		if q := in.judge(ctx, j, method, strict.Get(raw, "params"), true); q.told != "" {
+		if q := in.judge(ctx, j, method, strict.Get(raw, "params"), against); q.told != "" {
 			return nil, q
 		}
 		msg = in.attributed(msg, method, member, "inputRequests", key, "params")
 	}
 	return msg, nil
+}
+
+// tooMuch says what speaks against the questions of a message that has very many:
+// each would be judged and recorded while the call waits.
+func tooMuch[K any](questions iter.Seq2[K, strict.Raw]) string {
+	n := 0
+	for range questions {
+		if n++; n > maxQuestions {
+			return "the server asks too much at once"
+		}
+	}
+	return ""
 }
 
 // pages judges the elicitations that an error of the legacy era carries.
@@ -248,9 +268,9 @@ func (in inbound) pages(ctx context.Context, j *Judge, msg []byte) ([]byte, *mat
 	if strict.KindOf(list) != strict.Array {
 		return msg, nil
 	}
-	shown := []byte{'['}
+	shown, against := []byte{'['}, tooMuch(strict.Elements(list))
 	for i, page := range strict.Elements(list) {
-		if q := in.judge(ctx, j, methodElicit, page, true); q.told != "" {
+		if q := in.judge(ctx, j, methodElicit, page, against); q.told != "" {
 			return nil, q
 		}
 		if i > 0 {

@@ -417,3 +417,34 @@ func (f *asker) answerList(w http.ResponseWriter, in []byte) {
 	}
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, strict.Get(in, "id"), result)
 }
+
+// TestQuestions_many: what a server asks in one message, and a client answers in
+// one, is bounded: each is judged, and of the questions each is recorded.
+func TestQuestions_many(t *testing.T) {
+	for n, passes := range map[int]bool{256: true, 257: false, 5000: false} {
+		members := make([]string, n)
+		for i := range members {
+			members[i] = fmt.Sprintf(`"q%d":{"method":"elicitation/create","params":{"message":"Really?","requestedSchema":{"type":"object"}}}`, i)
+		}
+		asks := "{" + strings.Join(members, ",") + "}"
+		f := talkative()
+		f.results["tools/call"] = `{"resultType":"input_required","inputRequests":` + asks + `}`
+		j := permitAll(t)
+		log := &memory.Log{}
+		j.Log = log
+		g := start(t, f, j)
+		got := ask(t, g, "tools/call", `"name":"drop_all"`)
+		if asked := text(got, "result", "resultType") == "input_required"; asked != passes {
+			t.Errorf("%d questions: %.300s", n, got)
+		}
+		j.Wait()
+		if entries := len(entries(t, log)); !passes && entries > 4 {
+			t.Errorf("%d questions are %d entries", n, entries)
+		}
+		sent := f.got("tools/call")
+		answered := ask(t, g, "tools/call", `"name":"drop_all","inputResponses":`+strings.ReplaceAll(asks, `"method":"elicitation/create"`, `"action":"accept"`))
+		if reached := f.got("tools/call") > sent; reached != passes {
+			t.Errorf("%d answers: %.300s", n, answered)
+		}
+	}
+}
