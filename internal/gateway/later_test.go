@@ -26,6 +26,32 @@ type whisperer struct {
 	over    chan struct{} // closed when the test is
 }
 
+func newWhisperer() *whisperer {
+	return &whisperer{
+		worker: worker{tools: workshop, do: func(*http.Request, string, int) string { return done }},
+		first:  make(chan struct{}), begun: make(chan struct{}), dropped: make(chan struct{}), over: make(chan struct{}),
+	}
+}
+
+// stopped waits until the caller was told why nothing comes, and the server that
+// nobody listens.
+func (s *whisperer) stopped(t *testing.T, told <-chan string, want string) {
+	t.Helper()
+	select {
+	case got := <-told:
+		if !strings.Contains(got, want) {
+			t.Errorf("the caller was told %s, want %s", got, want)
+		}
+	case <-time.After(patience):
+		t.Fatal("the caller was not told")
+	}
+	select {
+	case <-s.dropped:
+	case <-time.After(patience):
+		t.Fatal("the server heard nothing of it")
+	}
+}
+
 func (s *whisperer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get(rpc.HeaderMethod) != "tools/call" {
 		s.worker.ServeHTTP(w, r)
@@ -63,10 +89,7 @@ func TestLater(t *testing.T) {
 		{"left", func(_ *testing.T, _ *gateway.Gateway, leave func()) { leave() }, context.Canceled.Error()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &whisperer{
-				worker: worker{tools: workshop, do: func(*http.Request, string, int) string { return done }},
-				first:  make(chan struct{}), begun: make(chan struct{}), dropped: make(chan struct{}), over: make(chan struct{}),
-			}
+			s := newWhisperer()
 			defer close(s.over)
 			j := &gateway.Judge{Policies: only(t, permissive), Log: &memory.Log{}, Kills: gateway.NewKills(memory.NewBucket())}
 			d := &desk{start(t, s, j), j, nil}
@@ -88,19 +111,7 @@ func TestLater(t *testing.T) {
 			<-s.begun
 			time.Sleep(50 * time.Millisecond) // for who waits to hear of it
 			tt.stop(t, d.Gateway, leave)
-			select {
-			case got := <-told:
-				if !strings.Contains(got, tt.told) {
-					t.Errorf("the caller was told %s, want %s", got, tt.told)
-				}
-			case <-time.After(patience):
-				t.Fatal("the caller was not told")
-			}
-			select {
-			case <-s.dropped:
-			case <-time.After(patience):
-				t.Fatal("the server heard nothing of it")
-			}
+			s.stopped(t, told, tt.told)
 		})
 	}
 }
@@ -110,10 +121,7 @@ func TestLater(t *testing.T) {
 func TestLater_joined(t *testing.T) {
 	for name, told := range map[string]string{"killed": "incident 12", "left": context.Canceled.Error()} {
 		t.Run(name, func(t *testing.T) {
-			s := &whisperer{
-				worker: worker{tools: workshop, do: func(*http.Request, string, int) string { return done }},
-				first:  make(chan struct{}), begun: make(chan struct{}), dropped: make(chan struct{}), over: make(chan struct{}),
-			}
+			s := newWhisperer()
 			defer close(s.over)
 			defer close(s.first)
 			j := &gateway.Judge{
@@ -140,19 +148,7 @@ func TestLater_joined(t *testing.T) {
 			} else if _, err := d.Kill(t.Context(), gateway.Kill{Server: "db", Note: "incident 12"}, &ann); err != nil {
 				t.Fatal(err)
 			}
-			select {
-			case got := <-answer:
-				if !strings.Contains(got, told) {
-					t.Errorf("the caller was told %s, want %s", got, told)
-				}
-			case <-time.After(patience):
-				t.Fatal("the caller was not told")
-			}
-			select {
-			case <-s.dropped:
-			case <-time.After(patience):
-				t.Fatal("the server heard nothing of it")
-			}
+			s.stopped(t, answer, told)
 		})
 	}
 }
