@@ -159,16 +159,19 @@ func TestObserveEnds(t *testing.T) {
 	}
 }
 
+// followKills are the kills of one more gateway on the store.
+func followKills(t *testing.T, bucket *memory.Bucket) *gateway.Kills {
+	k, ready := gateway.NewKills(bucket), make(chan struct{})
+	go k.Follow(t.Context(), func() { close(ready) })
+	<-ready
+	return k
+}
+
 // TestKillsAreShared: a kill holds on every gateway of a store, is there after a
 // restart, and is lifted everywhere.
 func TestKillsAreShared(t *testing.T) {
 	bucket := memory.NewBucket()
-	follow := func() *gateway.Kills {
-		k, ready := gateway.NewKills(bucket), make(chan struct{})
-		go k.Follow(t.Context(), func() { close(ready) })
-		<-ready
-		return k
-	}
+	follow := func() *gateway.Kills { return followKills(t, bucket) }
 	eventually := func(what string, ok func() bool) {
 		t.Helper()
 		for until := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -204,12 +207,7 @@ func TestUnreadableKillStops(t *testing.T) {
 	for _, key := range []string{"kill/server/db", "kill/all/all"} {
 		for _, before := range []bool{false, true} { // everything was stopped and let go on before
 			bucket := memory.NewBucket()
-			follow := func() *gateway.Kills {
-				k, ready := gateway.NewKills(bucket), make(chan struct{})
-				go k.Follow(t.Context(), func() { close(ready) })
-				<-ready
-				return k
-			}
+			follow := func() *gateway.Kills { return followKills(t, bucket) }
 			all := gateway.Kill{All: true, Note: "out"}
 			if before {
 				k := follow()
