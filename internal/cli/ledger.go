@@ -45,6 +45,9 @@ func openLedger(ctx context.Context, c *config.Config, diary *slog.Logger) (*led
 	if err != nil {
 		return nil, err
 	}
+	if err := engine.CheckRestored(ctx); err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
 	log, err := engine.Log(ctx, annotary.DefaultTenant, rand.Text(), logOptions(c))
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())

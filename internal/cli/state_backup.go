@@ -193,10 +193,15 @@ type restored struct {
 // putBack puts back all of a backup, or nothing of it.
 func putBack(ctx context.Context, key notary.KeyFile, engine *jetstream.Engine, from *tar.Reader) (backupInfo, error) {
 	var got restored
-	restore := engine.Restore()
-	err := got.read(ctx, restore, from)
+	restore, err := engine.Restore(ctx)
+	if err != nil {
+		return got.backupInfo, err
+	}
+	if err = got.read(ctx, restore, from); err == nil {
+		err = trust(key, got.public)
+	}
 	if err == nil {
-		return got.backupInfo, trust(key, got.public)
+		return got.backupInfo, restore.Done(ctx)
 	}
 	err = errors.Join(err, restore.Undo(context.WithoutCancel(ctx)))
 	if _, ours := errors.AsType[*annotary.Error](err); ours {

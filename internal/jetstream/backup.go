@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/annotary/annotary"
 )
@@ -166,16 +168,77 @@ func (e *Engine) ask(ctx context.Context, subject string, question, answer any) 
 }
 
 // A Restore puts back what Backup wrote, entry by entry.
+//
+// While it goes on, the store says so of itself: one that was broken off is not
+// taken for whole.
 type Restore struct {
 	engine *Engine
+	mark   *Bucket
 	name   string   // the stream under way
 	to     string   // where its chunks go
-	there  []string // the streams that are put back
+	there  []string // the streams that are put back, or are being
 }
 
+// restoring is the bucket that says that a restore goes on, and which streams
+// are its own.
+const restoring = "restoring"
+
 // Restore begins to put back an archive. There must be nothing yet of what it
-// holds.
-func (e *Engine) Restore() *Restore { return &Restore{engine: e} }
+// holds; what one left that was broken off is removed.
+func (e *Engine) Restore(ctx context.Context) (*Restore, error) {
+	mark, made, err := e.Bucket(ctx, restoring, BucketOptions{})
+	if err != nil {
+		return nil, err
+	}
+	r := &Restore{engine: e, mark: mark}
+	if made {
+		return r, nil
+	}
+	raw, _, err := mark.Get(ctx, restoring)
+	if err != nil {
+		return nil, err
+	}
+	if raw != nil {
+		if err := json.Unmarshal(raw, &r.there); err != nil {
+			return nil, unavailable("what a restore left cannot be read", err)
+		}
+	}
+	return r, errors.Join(r.remove(ctx), e.clear(ctx))
+}
+
+// clear removes the files of a stream that was being put back when the process
+// with the embedded engine was killed.
+func (e *Engine) clear(ctx context.Context) error {
+	if !e.Embedded() {
+		return nil
+	}
+	unread, err := e.unread(ctx)
+	for _, folder := range unread {
+		err = errors.Join(err, os.RemoveAll(folder))
+	}
+	return err
+}
+
+// CheckRestored refuses a store in which a restore was broken off.
+func (e *Engine) CheckRestored(ctx context.Context) error {
+	ctx, cancel := e.within(ctx)
+	defer cancel()
+	err := settled(ctx, forming, func() error {
+		_, err := e.js.Stream(ctx, bucketPrefix+restoring)
+		return err
+	})
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		return nil
+	case err != nil:
+		return e.notOpened("state", err)
+	}
+	return annotary.E(annotary.CodeStore, "a backup was put back here by half, or is being put back", nil).
+		WithHint("run 'annotary state restore' with the whole backup again")
+}
+
+// Done says that all of the archive is put back.
+func (r *Restore) Done(ctx context.Context) error { return r.drop(ctx, bucketPrefix+restoring) }
 
 // Entry puts back an entry of the archive, and reports whether it is one of
 // Backup's. An error that is not the store's is the reader's.
@@ -204,13 +267,25 @@ func (r *Restore) Whole() bool { return r.name == "" }
 
 // Undo removes what was put back, so that another archive may be.
 func (r *Restore) Undo(ctx context.Context) error {
+	if err := r.remove(ctx); err != nil {
+		return err
+	}
+	return r.Done(ctx)
+}
+
+func (r *Restore) remove(ctx context.Context) error {
 	var failed error
 	for _, name := range r.there {
-		failed = errors.Join(failed, r.engine.js.DeleteStream(ctx, name))
+		failed = errors.Join(failed, r.drop(ctx, name))
 	}
 	r.there = nil
-	if failed != nil {
-		return unavailable("what was put back cannot be removed", failed)
+	return failed
+}
+
+// drop removes a stream, if it is there.
+func (r *Restore) drop(ctx context.Context, name string) error {
+	if err := r.engine.js.DeleteStream(ctx, name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return unavailable("what was put back cannot be removed", err)
 	}
 	return nil
 }
@@ -224,17 +299,42 @@ func (r *Restore) part(ctx context.Context, stream, part string, data []byte) er
 	case stream != r.name:
 		return errOrder
 	case part == archiveEnd:
-		r.name, r.there = "", append(r.there, stream)
+		r.name = ""
 		return r.send(ctx, nil)
 	default:
 		return r.send(ctx, data)
 	}
 }
 
+// claim notes that a stream is this restore's, before any of it is there. One
+// that is there already is somebody else's.
+func (r *Restore) claim(ctx context.Context, stream string) error {
+	if _, err := r.engine.js.Stream(ctx, stream); err == nil {
+		return errors.New(stream + " is there already")
+	} else if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return err
+	}
+	raw, err := json.Marshal(append(r.there, stream))
+	if err != nil {
+		return err
+	}
+	_, revision, err := r.mark.Get(ctx, restoring)
+	if err == nil {
+		_, err = r.mark.Swap(ctx, restoring, raw, revision)
+	}
+	if err == nil {
+		r.there = append(r.there, stream)
+	}
+	return err
+}
+
 func (r *Restore) begin(ctx context.Context, stream string, data []byte) error {
 	var head snapshotHead
 	if err := json.Unmarshal(data, &head); err != nil || head.Config == nil {
 		return errors.Join(errOrder, err)
+	}
+	if err := r.claim(ctx, stream); err != nil {
+		return err
 	}
 	head.Config["num_replicas"] = fmt.Append(nil, r.engine.opts.Replicas)
 	var answer struct {

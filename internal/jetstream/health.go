@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -136,27 +137,39 @@ func (e *Engine) unusable(err error) error {
 
 // checkFiles refuses a folder in which there is what the embedded engine passes
 // over because it cannot read it. It would be begun anew, and what was stopped,
-// say, would not be any more.
+// say, would not be any more. What a restore left that was killed is another
+// matter.
 func (e *Engine) checkFiles(ctx context.Context) error {
+	unread, err := e.unread(ctx)
+	if err != nil || len(unread) == 0 {
+		return err
+	}
+	if _, err := e.js.Stream(ctx, bucketPrefix+restoring); err == nil {
+		return nil
+	}
+	return annotary.E(annotary.CodeStore, "state is damaged: "+unread[0]+" cannot be read", nil).
+		WithHint("put a backup back in another place, or move that folder away to begin it anew")
+}
+
+// unread returns the folders with messages of which the embedded engine knows
+// nothing.
+func (e *Engine) unread(ctx context.Context) (folders []string, err error) {
 	there := map[string]bool{}
 	names := e.js.StreamNames(ctx)
 	for name := range names.Name() {
 		there[name] = true
 	}
 	if err := names.Err(); err != nil {
-		return unavailable("what is kept cannot be listed", err)
+		return nil, unavailable("what is kept cannot be listed", err)
 	}
 	blocks, err := fs.Glob(os.DirFS(e.opts.Dir), "jetstream/*/streams/*/msgs/*.blk")
 	if err != nil {
-		return e.unusable(err)
+		return nil, e.unusable(err)
 	}
 	for _, b := range blocks {
-		folder := path.Dir(path.Dir(b))
-		if there[path.Base(folder)] {
-			continue
+		if folder := path.Dir(path.Dir(b)); !there[path.Base(folder)] {
+			folders = append(folders, filepath.Join(e.opts.Dir, filepath.FromSlash(folder)))
 		}
-		return annotary.E(annotary.CodeStore, "state is damaged: "+filepath.Join(e.opts.Dir, folder)+" cannot be read", nil).
-			WithHint("put a backup back in another place, or move that folder away to begin it anew")
 	}
-	return nil
+	return slices.Compact(folders), nil
 }
