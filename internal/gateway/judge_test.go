@@ -19,6 +19,7 @@ import (
 	"github.com/annotary/annotary/internal/gateway"
 	"github.com/annotary/annotary/internal/memory"
 	"github.com/annotary/annotary/internal/rpc"
+	"github.com/annotary/annotary/internal/storetest"
 	"github.com/annotary/annotary/internal/strict"
 	"github.com/annotary/annotary/internal/upstream"
 	"github.com/annotary/annotary/policy"
@@ -156,21 +157,7 @@ func codeOf(answer []byte) string {
 
 func entries(t *testing.T, l *memory.Log) []audit.Entry {
 	t.Helper()
-	var out []audit.Entry
-	err := l.Read(context.Background(), 0, func(_ uint64, lines [][]byte) error {
-		for _, line := range lines {
-			e, err := audit.Decode(line)
-			if err != nil {
-				return err
-			}
-			out = append(out, e)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return storetest.Entries(t, l)
 }
 
 func TestLiarIsNotBelieved(t *testing.T) {

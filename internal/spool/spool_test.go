@@ -16,6 +16,7 @@ import (
 	"github.com/annotary/annotary/audit"
 	"github.com/annotary/annotary/internal/memory"
 	"github.com/annotary/annotary/internal/spool"
+	"github.com/annotary/annotary/internal/storetest"
 )
 
 // flaky is a log that can be lost.
@@ -33,25 +34,6 @@ func (f *flaky) Append(ctx context.Context, line []byte) error {
 		return annotary.E(annotary.CodeStore, "gone", nil)
 	}
 	return f.Log.Append(ctx, line)
-}
-
-func (f *flaky) entries(t *testing.T) []audit.Entry {
-	t.Helper()
-	var out []audit.Entry
-	err := f.Read(t.Context(), 0, func(_ uint64, lines [][]byte) error {
-		for _, l := range lines {
-			e, err := audit.Decode(l)
-			if err != nil {
-				return err
-			}
-			out = append(out, e)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 func line(t *testing.T, call string) []byte {
@@ -115,7 +97,7 @@ func TestSpool(t *testing.T) {
 	}
 	appendTo(t, s, "after")
 	var got []string
-	for _, e := range log.entries(t) {
+	for _, e := range storetest.Entries(t, log) {
 		got = append(got, fmt.Sprintf("%s %v", e.Call, e.Spooled))
 	}
 	if want := "[before false during 1 true during 2 true during 3 true after false]"; fmt.Sprint(got) != want {
@@ -161,7 +143,7 @@ func TestSpool_flaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]int{}
-	for _, e := range log.entries(t) {
+	for _, e := range storetest.Entries(t, log) {
 		seen[e.Call]++
 	}
 	for i := range n {
