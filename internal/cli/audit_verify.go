@@ -137,7 +137,7 @@ func (v *verification) text() string {
 	}
 	lines = append(lines, fmt.Sprintf("whole: %d entries, sealed to %d", v.Entries, v.Sealed))
 	if v.First > 0 {
-		lines = append(lines, fmt.Sprintf("dropped when their time was over: the first %d, by their hashes", v.First))
+		lines = append(lines, fmt.Sprintf("no longer there: the first %d, only their hashes. That their time was over is what\nthe log itself says; nothing proves it", v.First))
 	}
 	if v.Unsealed > 0 {
 		lines = append(lines, fmt.Sprintf("not sealed yet, so nothing speaks for them: the last %d", v.Unsealed))
