@@ -141,6 +141,10 @@ func (e *Engine) unusable(err error) error {
 // matter.
 func (e *Engine) checkFiles(ctx context.Context) error {
 	unread, err := e.unread(ctx)
+	unread = slices.DeleteFunc(unread, func(folder string) bool { // which an end in the middle of making it left
+		blocks, _ := fs.Glob(os.DirFS(folder), "msgs/*.blk") // the pattern is good
+		return len(blocks) == 0
+	})
 	if err != nil || len(unread) == 0 {
 		return err
 	}
@@ -151,7 +155,7 @@ func (e *Engine) checkFiles(ctx context.Context) error {
 		WithHint("put a backup back in another place, or move that folder away to begin it anew")
 }
 
-// unread returns the folders with messages of which the embedded engine knows
+// unread returns the folders of streams of which the embedded engine knows
 // nothing.
 func (e *Engine) unread(ctx context.Context) (folders []string, err error) {
 	there := map[string]bool{}
@@ -162,14 +166,14 @@ func (e *Engine) unread(ctx context.Context) (folders []string, err error) {
 	if err := names.Err(); err != nil {
 		return nil, unavailable("what is kept cannot be listed", err)
 	}
-	blocks, err := fs.Glob(os.DirFS(e.opts.Dir), "jetstream/*/streams/*/msgs/*.blk")
+	all, err := fs.Glob(os.DirFS(e.opts.Dir), "jetstream/*/streams/*")
 	if err != nil {
 		return nil, e.unusable(err)
 	}
-	for _, b := range blocks {
-		if folder := path.Dir(path.Dir(b)); !there[path.Base(folder)] {
+	for _, folder := range all {
+		if !there[path.Base(folder)] {
 			folders = append(folders, filepath.Join(e.opts.Dir, filepath.FromSlash(folder)))
 		}
 	}
-	return slices.Compact(folders), nil
+	return folders, nil
 }
