@@ -101,11 +101,25 @@ func outsideOf(profiles []string) string {
 // completion are judged by the class of what they are: reads.
 const onUse = `action in [Action::"call", Action::"read", Action::"prompt", Action::"complete"]`
 
+// onAsking is the action that a rule which wants a person forbids.
+const onAsking = `action == Action::"unattended"`
+
 // A writer gathers the Cedar text of one set of short rules.
 type writer struct {
 	prefix string // of every id
 	among  string // whom the rules are for, as a condition; empty for all
 	out    strings.Builder
+}
+
+// A statement is one policy of such a set.
+type statement struct {
+	effect string // permit or forbid
+	id     string
+	code   annotary.Code
+	action string
+	when   string
+	ask    string // once, each or outside; empty if nobody is asked
+	reason string
 }
 
 // compileRules writes short rules as Cedar. A verdict that asks is a
@@ -121,17 +135,26 @@ func compileRules(prefix string, r annotary.Rules, among string) string {
 		{annotary.Write, r.Write, "it changes something"},
 		{annotary.Destroy, r.Destructive, "it may delete or overwrite something"},
 	} {
-		when := fmt.Sprintf(`resource.class == %q`, c.class)
+		class := c.class.String()
+		when := fmt.Sprintf(`resource.class == %q`, class)
 		if c.v != annotary.NoRule {
-			w.policy("permit", c.class.String(), annotary.CodeClass, onUse, when, "", "tools of class "+c.class.String()+" may be used")
+			w.write(statement{
+				effect: "permit", id: class, code: annotary.CodeClass, action: onUse,
+				when: when, reason: "tools of class " + class + " may be used",
+			})
 		}
-		w.restrict(c.class.String(), annotary.CodeClass, c.v, when, c.does)
+		w.restrict(c.v, statement{id: class, code: annotary.CodeClass, when: when, reason: c.does})
 	}
-	w.restrict("irreversible", annotary.CodeIrreversible, r.Irreversible,
-		`resource.class == "destructive" && !resource.reversible`, "it may destroy, and no way back is known")
-	w.restrict("egress_after_private_and_untrusted", annotary.CodeTrifecta, r.EgressAfterBoth,
-		`context.seen.private && context.seen.strangers && resource.egress && resource.openWorld`,
-		"the conversation has seen private data and strangers' words, and this call may carry them out")
+	w.restrict(r.Irreversible, statement{
+		id: "irreversible", code: annotary.CodeIrreversible,
+		when:   `resource.class == "destructive" && !resource.reversible`,
+		reason: "it may destroy, and no way back is known",
+	})
+	w.restrict(r.EgressAfterBoth, statement{
+		id: "egress_after_private_and_untrusted", code: annotary.CodeTrifecta,
+		when:   `context.seen.private && context.seen.strangers && resource.egress && resource.openWorld`,
+		reason: "the conversation has seen private data and strangers' words, and this call may carry them out",
+	})
 	w.open(r.Open)
 	return w.out.String()
 }
@@ -149,31 +172,38 @@ func (w *writer) open(o annotary.OpenRule) {
 	for _, a := range o.Allow {
 		when = append(when, "!("+memberOf(strings.TrimPrefix(a, annotary.ProfilePrefix))+")")
 	}
-	w.restrict("open", annotary.CodeOpenWorld, v, strings.Join(when, " && "), "it reaches the open world")
+	w.restrict(v, statement{
+		id: "open", code: annotary.CodeOpenWorld,
+		when: strings.Join(when, " && "), reason: "it reaches the open world",
+	})
 }
 
 // restrict writes what a verdict other than allow takes away.
-func (w *writer) restrict(id string, code annotary.Code, v annotary.Verdict, when, reason string) {
+func (w *writer) restrict(v annotary.Verdict, s statement) {
+	s.effect = "forbid"
 	switch v {
 	case annotary.VerdictDeny:
-		w.policy("forbid", id+"/deny", code, onUse, when, "", reason)
+		s.id, s.action = s.id+"/deny", onUse
 	case annotary.VerdictAskOnce:
-		w.policy("forbid", id+"/ask", code, `action == Action::"unattended"`, when, "once", reason)
+		s.id, s.action, s.ask = s.id+"/ask", onAsking, "once"
 	case annotary.VerdictAsk:
-		w.policy("forbid", id+"/ask", code, `action == Action::"unattended"`, when, "each", reason)
+		s.id, s.action, s.ask = s.id+"/ask", onAsking, "each"
 	case annotary.VerdictAskOutside:
-		w.policy("forbid", id+"/ask", code, `action == Action::"unattended"`, when, "outside", reason)
+		s.id, s.action, s.ask = s.id+"/ask", onAsking, "outside"
 	case annotary.NoRule, annotary.VerdictAllow:
+		return
 	}
+	w.write(s)
 }
 
-func (w *writer) policy(effect, id string, code annotary.Code, action, when, ask, reason string) {
-	fmt.Fprintf(&w.out, "@id(%q) @code(%q)", w.prefix+"/"+id, code)
-	if ask != "" {
-		fmt.Fprintf(&w.out, " @ask(%q)", ask)
+func (w *writer) write(s statement) {
+	fmt.Fprintf(&w.out, "@id(%q) @code(%q)", w.prefix+"/"+s.id, s.code)
+	if s.ask != "" {
+		fmt.Fprintf(&w.out, " @ask(%q)", s.ask)
 	}
+	when := s.when
 	if w.among != "" {
 		when = w.among + " && " + when
 	}
-	fmt.Fprintf(&w.out, "\n@reason(%q)\n%s(principal, %s, resource)\nwhen { %s };\n\n", reason, effect, action, when)
+	fmt.Fprintf(&w.out, "\n@reason(%q)\n%s(principal, %s, resource)\nwhen { %s };\n\n", s.reason, s.effect, s.action, when)
 }
