@@ -135,7 +135,7 @@ func TestPlan_Refused(t *testing.T) {
 // TestPlan_Properties holds for any tools, rules, label and calls.
 func TestPlan_Properties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2))
-	any := func() annotary.Hints {
+	anyHints := func() annotary.Hints {
 		var h annotary.Hints
 		for n := range h {
 			h[n].Value = annotary.Value(rng.IntN(3))
@@ -148,7 +148,7 @@ func TestPlan_Properties(t *testing.T) {
 		var names []string
 		for i := range 6 {
 			names = append(names, fmt.Sprint("t", i))
-			tools = append(tools, entry(names[i], "", any()))
+			tools = append(tools, entry(names[i], "", anyHints()))
 		}
 		rules := annotary.Rules{Read: verdict(), Write: verdict(), Destructive: verdict(), Irreversible: verdict(), EgressAfterBoth: verdict()}
 		seen := annotary.Label{Public: rng.IntN(2) == 0, Trusted: rng.IntN(2) == 0}

@@ -213,7 +213,7 @@ func splice(src []byte, root *yaml.Node, path []string, value any) ([]byte, erro
 			return t.addToNull(n, path[i+1:], value, indent, flow)
 		}
 	}
-	new, err := inline(value)
+	written, err := inline(value)
 	if err != nil {
 		return nil, err
 	}
@@ -225,12 +225,12 @@ func splice(src []byte, root *yaml.Node, path []string, value any) ([]byte, erro
 	switch {
 	case isNull(n) && start == end:
 		// "key:" needs the blank before its value.
-		new = " " + new
+		written = " " + written
 	case !flow && n.Column-1 <= indent:
 		// The dashes of a list may stand right below their key; a value may not.
-		new = "  " + new
+		written = "  " + written
 	}
-	return t.replaced(start, end, new), nil
+	return t.replaced(start, end, written), nil
 }
 
 func isFlow(n *yaml.Node) bool { return n.Style&yaml.FlowStyle != 0 }

@@ -122,18 +122,18 @@ func onlyChanged(before, after string, path []string, value any, lines int) erro
 	if !same(is, planted(was, path, value)) {
 		return fmt.Errorf("the result says something else")
 	}
-	old, new := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
-	for len(old) > 0 && len(new) > 0 && old[0] == new[0] {
-		old, new = old[1:], new[1:]
+	old, now := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
+	for len(old) > 0 && len(now) > 0 && old[0] == now[0] {
+		old, now = old[1:], now[1:]
 	}
-	for len(old) > 0 && len(new) > 0 && old[len(old)-1] == new[len(new)-1] {
-		old, new = old[:len(old)-1], new[:len(new)-1]
+	for len(old) > 0 && len(now) > 0 && old[len(old)-1] == now[len(now)-1] {
+		old, now = old[:len(old)-1], now[:len(now)-1]
 	}
 	if len(old) > lines {
 		return fmt.Errorf("%d lines changed, the value has %d", len(old), lines)
 	}
 	for _, line := range old {
-		if _, c, ok := strings.Cut(line, "# c"); ok && !strings.Contains(strings.Join(new, ""), "# c"+c) {
+		if _, c, ok := strings.Cut(line, "# c"); ok && !strings.Contains(strings.Join(now, ""), "# c"+c) {
 			return fmt.Errorf("the comment on %q is gone", line)
 		}
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -32,8 +33,8 @@ func newText(src []byte) *text {
 }
 
 // replaced returns the source with the bytes from start to end replaced.
-func (t *text) replaced(start, end int, new string) []byte {
-	return bytes.Join([][]byte{t.src[:start], t.src[end:]}, []byte(new))
+func (t *text) replaced(start, end int, by string) []byte {
+	return bytes.Join([][]byte{t.src[:start], t.src[end:]}, []byte(by))
 }
 
 // offset returns the byte at which a line and a column, counted in characters,
@@ -176,7 +177,7 @@ func (t *text) flowPlainEnd(start int) int {
 		rest = rest[:i]
 	}
 	for i := 1; i < len(rest); i++ {
-		if rest[i] == '#' && bytes.IndexByte([]byte(" \t\n"), rest[i-1]) >= 0 {
+		if rest[i] == '#' && strings.IndexByte(" \t\n", rest[i-1]) >= 0 {
 			rest = rest[:i]
 		}
 	}

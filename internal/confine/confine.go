@@ -52,20 +52,20 @@ type Walls struct {
 // Around tries the protections one after the other against a folder that exists,
 // and returns the first that keeps a command from a file in it.
 func Around(dir string) (*Walls, error) {
-	real, err := filepath.EvalSymlinks(dir)
+	folder, err := filepath.EvalSymlinks(dir)
 	if err == nil {
-		real, err = filepath.Abs(real)
+		folder, err = filepath.Abs(folder)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("looking for %s: %w", dir, err)
 	}
-	bait, err := os.CreateTemp(real, ".confine-")
+	bait, err := os.CreateTemp(folder, ".confine-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.Remove(bait.Name()) }() // what is left of it is an empty file
 	defer bait.Close()
-	w := &Walls{dir: real}
+	w := &Walls{dir: folder}
 	var failed []error
 	for _, w.By = range protections {
 		err := w.try(bait.Name())

@@ -47,7 +47,7 @@ func fill(t testing.TB, log *memory.Log, from, to int) {
 }
 
 // run runs an exporter until it has caught up.
-func run(t testing.TB, log *memory.Log, sink export.Sink) *export.Exporter {
+func run(t testing.TB, log *memory.Log, sink export.Sink) {
 	t.Helper()
 	e := export.New(export.Options{Name: "test", Log: log, Sink: sink, Every: time.Millisecond, Pause: time.Millisecond, MaxPause: 10 * time.Millisecond})
 	ctx, stop := context.WithCancel(t.Context())
@@ -56,7 +56,6 @@ func run(t testing.TB, log *memory.Log, sink export.Sink) *export.Exporter {
 	defer wg.Wait()
 	defer stop()
 	awaitCaughtUp(t, log, e)
-	return e
 }
 
 func awaitCaughtUp(t testing.TB, log *memory.Log, e *export.Exporter) {

@@ -54,7 +54,7 @@ func (n *notebook) did() []string {
 
 func (n *notebook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	result := ""
+	var result string
 	switch text(body, "method") {
 	case "initialize":
 		w.Header().Set("Mcp-Session-Id", "s1")

@@ -18,7 +18,7 @@ import (
 type flight struct {
 	kills              *Kills
 	server, tool, user string
-	ctx                context.Context // done when the call was killed or has ended
+	ctx                context.Context //nolint:containedctx // done when the call was killed or has ended
 	cancel             context.CancelFunc
 	killer             atomic.Pointer[Kill]
 	once               sync.Once

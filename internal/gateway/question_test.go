@@ -48,7 +48,7 @@ func (f *asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	f.messages = append(f.messages, method)
 	f.mu.Unlock()
-	result := ""
+	var result string
 	switch method {
 	case "initialize":
 		w.Header().Set("Mcp-Session-Id", "s1")

@@ -180,7 +180,7 @@ func (g *Gateway) finish(ctx context.Context, call *Call) ([]byte, error) {
 	if text := textAt(msg, "error", "message"); text != "" {
 		return nil, annotary.E(annotary.CodeConnect, "the try failed: "+approval.Line(text), nil)
 	}
-	return slices.Clone([]byte(strict.Get(msg, "result"))), nil
+	return slices.Clone(strict.Get(msg, "result")), nil
 }
 
 // maxRehearsed is how much of an answer is shown.

@@ -22,10 +22,10 @@ func PutBuffer(b *[]byte) {
 	}
 }
 
-// ReadBody reads a body of at most max bytes into a pooled buffer. The size is
+// ReadBody reads a body of at most limit bytes into a pooled buffer. The size is
 // what was announced, negative if unknown.
-func ReadBody(r io.Reader, size int64, max int) (*[]byte, error) {
-	if size > int64(max) {
+func ReadBody(r io.Reader, size int64, limit int) (*[]byte, error) {
+	if size > int64(limit) {
 		return nil, ErrLong
 	}
 	b := GetBuffer()
@@ -36,7 +36,7 @@ func ReadBody(r io.Reader, size int64, max int) (*[]byte, error) {
 		n, err := r.Read((*b)[len(*b):cap(*b)])
 		*b = (*b)[:len(*b)+n]
 		switch {
-		case len(*b) > max:
+		case len(*b) > limit:
 			PutBuffer(b)
 			return nil, ErrLong
 		case err == io.EOF:
@@ -48,11 +48,11 @@ func ReadBody(r io.Reader, size int64, max int) (*[]byte, error) {
 	}
 }
 
-// ReadAll reads a body of at most max bytes into memory of its own, which may
+// ReadAll reads a body of at most limit bytes into memory of its own, which may
 // be kept. The size is what was announced, negative if unknown; it is believed
 // up to 64 KiB.
-func ReadAll(r io.Reader, size int64, max int) ([]byte, error) {
-	if size > int64(max) {
+func ReadAll(r io.Reader, size int64, limit int) ([]byte, error) {
+	if size > int64(limit) {
 		return nil, ErrLong
 	}
 	b := make([]byte, 0, initial(size))
@@ -60,7 +60,7 @@ func ReadAll(r io.Reader, size int64, max int) ([]byte, error) {
 		n, err := r.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		switch {
-		case len(b) > max:
+		case len(b) > limit:
 			return nil, ErrLong
 		case err == io.EOF:
 			return b, nil

@@ -25,9 +25,9 @@ type Events struct {
 	split bool // the last line ended in CR: an LF right after belongs to it
 }
 
-// NewEvents reads from r and keeps no event longer than max.
-func NewEvents(r io.Reader, max int) *Events {
-	return &Events{r: bufio.NewReaderSize(r, 16<<10), max: max}
+// NewEvents reads from r and keeps no event longer than limit.
+func NewEvents(r io.Reader, limit int) *Events {
+	return &Events{r: bufio.NewReaderSize(r, 16<<10), max: limit}
 }
 
 // Next returns the next event. An event without data, such as a comment that

@@ -17,9 +17,9 @@ type Lines struct {
 	max int
 }
 
-// NewLines reads from r and keeps no line longer than max.
-func NewLines(r io.Reader, max int) *Lines {
-	return &Lines{r: bufio.NewReaderSize(r, 32<<10), max: max}
+// NewLines reads from r and keeps no line longer than limit.
+func NewLines(r io.Reader, limit int) *Lines {
+	return &Lines{r: bufio.NewReaderSize(r, 32<<10), max: limit}
 }
 
 // Next returns the next line that is not empty, without its newline. The bytes

@@ -188,7 +188,7 @@ func TestChoose(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := ""
+			var got string
 			entry, stop := choose(tt.entries, Options{StartProject: tt.project})
 			if entry != nil {
 				got = entry.Name

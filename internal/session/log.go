@@ -20,8 +20,8 @@ type Log struct {
 	max     int
 }
 
-// NewLog keeps at most max bytes of events.
-func NewLog(max int) *Log { return &Log{max: max, streams: map[int]*Events{}} }
+// NewLog keeps at most limit bytes of events.
+func NewLog(limit int) *Log { return &Log{max: limit, streams: map[int]*Events{}} }
 
 // Events is one stream of a session: what was sent on it, and what is to come.
 type Events struct {

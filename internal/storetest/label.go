@@ -22,9 +22,10 @@ func newClock() *clock {
 
 func (c *clock) now() time.Time       { return time.Unix(0, c.at.Load()).UTC() }
 func (c *clock) pass(d time.Duration) { c.at.Add(int64(d)) }
-func private(from string) (l annotary.Label) {
+
+func private() (l annotary.Label) {
 	l = annotary.CleanLabel()
-	l.Public, l.Sensitivity, l.Attribution = false, annotary.SensitivityPII, []string{from}
+	l.Public, l.Sensitivity, l.Attribution = false, annotary.SensitivityPII, []string{"crm"}
 	return l
 }
 
@@ -75,7 +76,7 @@ func labelLife(t *testing.T, b Bucket) {
 	o := label.Options{Bucket: b, Now: c.now, Made: true}
 	s := labels(t, o)
 	wantLegs(t, "at first", recall(t, s, c), false, false)
-	wantLegs(t, "after private data", raise(t, s, private("crm")), true, false)
+	wantLegs(t, "after private data", raise(t, s, private()), true, false)
 	again := labels(t, label.Options{Bucket: b, Now: c.now})
 	wantLegs(t, "on another gateway", recall(t, again, c), true, false)
 	after := raise(t, again, strangers("web"))
@@ -90,7 +91,7 @@ func labelLife(t *testing.T, b Bucket) {
 	c.pass(label.Window + label.Window/4 + time.Minute)
 	wantLegs(t, "after a window without a call", recall(t, s, c), false, false)
 	wantLegs(t, "for another gateway", recall(t, labels(t, o), c), false, false)
-	wantLegs(t, "after more private data", raise(t, s, private("crm")), true, false)
+	wantLegs(t, "after more private data", raise(t, s, private()), true, false)
 }
 
 // labelEndorse: a person's word covers what the person saw, for its time, and
@@ -105,7 +106,7 @@ func labelEndorse(t *testing.T, b Bucket) {
 			t.Errorf("endorsing %+v: %v, want code %q", e, err, want)
 		}
 	}
-	raise(t, here, private("crm"))
+	raise(t, here, private())
 	raise(t, there, strangers("web"))
 	saw, err := there.Recall(t.Context(), "talk")
 	if err != nil {
@@ -117,7 +118,7 @@ func labelEndorse(t *testing.T, b Bucket) {
 	// The other gateway holds the leg for up and has nothing to add to it.
 	wantLegs(t, "seen again, elsewhere", raise(t, there, strangers("web")), true, true)
 	endorse(here, label.Endorsement{Strangers: saw.Strangers.Raised}, "")
-	wantLegs(t, "the old word again", raise(t, here, private("crm")), true, true)
+	wantLegs(t, "the old word again", raise(t, here, private()), true, true)
 
 	saw, err = there.Recall(t.Context(), "talk")
 	if err != nil {
@@ -182,7 +183,7 @@ func labelStale(t *testing.T, b Bucket) {
 	news.hold(true)
 	defer news.hold(false)
 	news.freeze(t, "talk")
-	raise(t, fresh, private("crm"))
+	raise(t, fresh, private())
 	raise(t, fresh, strangers("web"))
 	wantLegs(t, "held back", recall(t, stale, c), false, false)
 
@@ -201,7 +202,7 @@ func labelStale(t *testing.T, b Bucket) {
 	if _, err := other.Recall(t.Context(), "other"); err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range []annotary.Label{private("crm"), strangers("web")} {
+	for _, l := range []annotary.Label{private(), strangers("web")} {
 		if _, err := fresh.Raise(t.Context(), "other", l); err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +225,7 @@ func labelBoth(t *testing.T, b Bucket) {
 	for _, key := range []string{"1", "2", "3", "4", "5", "6"} {
 		var both atomic.Int32
 		var legs, deciders sync.WaitGroup
-		for i, l := range []annotary.Label{private("crm"), strangers("web")} {
+		for i, l := range []annotary.Label{private(), strangers("web")} {
 			legs.Go(func() {
 				if _, err := stores[i].Raise(t.Context(), key, l); err != nil {
 					t.Error(err)

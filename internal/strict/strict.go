@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -122,6 +123,5 @@ func classify(err error) error {
 }
 
 func isUTF8(err error) bool {
-	return err != nil && (bytes.Contains([]byte(err.Error()), []byte("UTF-8")) ||
-		bytes.Contains([]byte(err.Error()), []byte("surrogate")))
+	return err != nil && (strings.Contains(err.Error(), "UTF-8") || strings.Contains(err.Error(), "surrogate"))
 }

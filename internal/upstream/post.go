@@ -159,7 +159,7 @@ func (c *postConn) answer(res *http.Response) (rpc.Message, error) {
 	case media == "text/event-stream" && res.StatusCode < 300:
 		return c.answerIn(rpc.NewEvents(res.Body, c.max))
 	case media == "application/json":
-		body, err := readAll(res.Body, c.max)
+		body, err := rpc.ReadAll(res.Body, res.ContentLength, c.max)
 		if err != nil {
 			return rpc.Message{}, err
 		}
@@ -209,13 +209,4 @@ func (c *postConn) close() {
 	if res, err := c.do(req); err == nil {
 		_ = res.Body.Close()
 	}
-}
-
-// readAll reads a body that may be at most max bytes long.
-func readAll(r io.Reader, max int) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(r, int64(max)+1))
-	if err == nil && len(body) > max {
-		err = rpc.ErrLong
-	}
-	return body, err
 }

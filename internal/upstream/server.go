@@ -88,7 +88,7 @@ type Server struct {
 	inUse     int
 	ended     chan struct{}
 	children  sync.WaitGroup
-	retired   context.Context // done when the server was taken out of service
+	retired   context.Context //nolint:containedctx // done when the server was taken out of service
 	retire    context.CancelFunc
 }
 

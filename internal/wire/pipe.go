@@ -204,7 +204,7 @@ func (p *pipe) call(ctx context.Context, m rpc.Message, s *gateway.Session) {
 // pending is a call that was sent and what cancels it.
 type pending struct {
 	*upstream.Answer
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // of the call, which stop ends
 	stop context.CancelFunc
 }
 
