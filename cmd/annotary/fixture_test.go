@@ -86,7 +86,7 @@ func answer(diary io.Writer, raw []byte) []byte {
 	if m.ID == nil {
 		return nil
 	}
-	result := ""
+	var result string
 	switch m.Method {
 	case "initialize":
 		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"diary","version":"1"}}`

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"testing"
 	"time"
 
@@ -106,7 +105,7 @@ func TestCancel(t *testing.T) {
 				}},
 				{"003_never", pause(0)},
 			}}
-			s := drive.HTTP(t, http.Handler(newServer(db).HTTP()), era, nil, nil)
+			s := drive.HTTP(t, newServer(db).HTTP(), era, nil, nil)
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
 				<-started

@@ -180,9 +180,9 @@ func (o *acceptOptions) say(ctx context.Context, path string, found []proposal) 
 	return err
 }
 
-func mergedHints(old, new map[string]bool) map[string]bool {
+func mergedHints(old, more map[string]bool) map[string]bool {
 	all := maps.Clone(old)
-	maps.Copy(all, new)
+	maps.Copy(all, more)
 	return all
 }
 

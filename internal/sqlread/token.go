@@ -257,7 +257,7 @@ func (l *lexer) dollarTag() string {
 // number reads a number. What follows one directly is read in different ways
 // by different versions, so nothing may.
 func (l *lexer) number() {
-	n := 0
+	var n int
 	if l.d != Postgres && l.at(0) == '0' && l.at(1)|0x20 == 'x' && isHex(l.at(2)) {
 		for n = 2; isHex(l.at(n)); n++ {
 		}
