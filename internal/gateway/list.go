@@ -66,6 +66,7 @@ func (j *Judge) showList(call *Call, answer []byte) ([]byte, error) {
 			defs = append(defs, t)
 		}
 	}
+	defs = firsts(defs)
 	known, err := j.learn(call.Server, defs)
 	if err != nil {
 		return nil, err

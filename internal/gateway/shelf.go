@@ -141,10 +141,22 @@ func (s *shelf) list(ctx context.Context, server *upstream.Server, stance catalo
 	}
 	server.Learn(&listing)
 	s.whole = true
-	if s.lacks(listing.Tools) { // what the server no longer has is not there
+	tools := firsts(listing.Tools)
+	if s.lacks(tools) { // what the server no longer has is not there
 		s.defs, s.order, s.server = map[string]annotary.Tool{}, nil, nil
 	}
-	return s.learn(server.Name, listing.Tools, stance)
+	return s.learn(server.Name, tools, stance)
+}
+
+// firsts leaves out of a list what has the name of a tool before it: the first is
+// what the operator accepts, so it is what is judged and shown.
+func firsts(tools []annotary.Tool) []annotary.Tool {
+	seen := make(map[string]bool, len(tools))
+	return slices.DeleteFunc(tools, func(t annotary.Tool) bool {
+		again := seen[t.Name]
+		seen[t.Name] = true
+		return again
+	})
 }
 
 // lacks reports whether the list lacks a tool that is on the shelf.

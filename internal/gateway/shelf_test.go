@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/annotary/annotary"
@@ -61,6 +62,27 @@ func TestShelf_broken(t *testing.T) {
 	for range 3 {
 		if _, err := d.Tools(t.Context(), "db", &who); err == nil {
 			t.Error("a contradiction was taken")
+		}
+	}
+}
+
+// TestShelf_twice: of two definitions of one name the first is judged and shown,
+// as it is the first that the operator is asked to accept.
+func TestShelf_twice(t *testing.T) {
+	works := &worker{tools: `[{"name":"read","title":"first"},{"name":"write"},{"name":"read","title":"second"}]`}
+	d := open(t, works, catalog.Stance{}, upstream.ServerOptions{})
+	who := annotary.Principal{Tenant: "default", Subject: "ann"}
+	for range 2 {
+		list := string(ask(t, d.Gateway, "tools/list", `"x":1`))
+		if strings.Count(list, `"name":"read"`) != 1 || !strings.Contains(list, "first") {
+			t.Errorf("listed: %s", list)
+		}
+		sights, err := d.Tools(t.Context(), "db", &who)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(sights) != 2 || sights[0].Tool.Title != "first" {
+			t.Errorf("%d tools are judged, %q among them", len(sights), sights[0].Tool.Title)
 		}
 	}
 }
