@@ -44,7 +44,11 @@ type daemon struct {
 	notices    []*time.Timer  // of the end of observing
 	at         net.Addr       // where MCP clients are served; nil if nowhere
 	operatorAt net.Addr       // where operators of other machines are; nil if nowhere
+	ended      bool           // nothing is put in service any more
 }
+
+// errEnded is said to a reload that meets the end of the gateway.
+var errEnded = errors.New("the gateway is ending")
 
 func newDaemon(path string, reads bool, log *slog.Logger) (*daemon, error) {
 	path, cfg, err := loadConfig(path)
@@ -101,6 +105,9 @@ func (d *daemon) reload() error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.ended {
+		return errEnded
+	}
 	if err := mayListen(next, d.at); err != nil {
 		return err
 	}
@@ -166,6 +173,9 @@ func (d *daemon) openLedger(c *config.Config) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.ended {
+		return errors.Join(errEnded, ledger.close())
+	}
 	d.ledger = ledger
 	return nil
 }
@@ -208,14 +218,19 @@ func (d *daemon) reloadOn(ctx context.Context, hangup <-chan os.Signal) {
 	}
 }
 
-// close ends sessions and servers.
+// close ends sessions and servers, for good: a reload under way does not put them
+// back.
 func (d *daemon) close() {
+	d.mu.Lock()
+	d.ended = true
+	ledger := d.ledger
+	d.mu.Unlock()
 	d.front.close()
 	d.handler.Close()
 	d.gateway.Replace()
 	d.gateway.Wait()
-	if d.ledger != nil {
-		if err := d.ledger.close(); err != nil {
+	if ledger != nil {
+		if err := ledger.close(); err != nil {
 			d.log.Error("the log was not closed cleanly", "error", err)
 		}
 	}

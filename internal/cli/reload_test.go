@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -91,5 +93,32 @@ func TestReload_slow(t *testing.T) {
 	<-surveyed
 	if err := <-reloaded; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestReload_ended: a reload that meets the end of the gateway puts nothing back
+// in service.
+func TestReload_ended(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "annotary.yaml")
+	text := fmt.Appendf(nil, "data: %q\npreset: off\npage: {listen: \"off\"}\nservers:\n  mute: {command: sleep, args: [\"600\"]}\n", dir)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := newDaemon(path, false, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.close()
+	for _, preset := range []string{"off", "careful"} { // which opens a ledger
+		if err := os.WriteFile(path, bytes.Replace(text, []byte("off"), []byte(preset), 1), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.reload(); !errors.Is(err, errEnded) {
+			t.Errorf("preset %s: got %v", preset, err)
+		}
+		if n := len(d.gateway.Servers()); n != 0 || d.ledger != nil {
+			t.Errorf("preset %s: %d servers, ledger %v", preset, n, d.ledger)
+		}
 	}
 }
