@@ -15,7 +15,11 @@ import (
 // A shelf is what is known of one server's tools. It learns them from the lists
 // that pass to clients, and asks the server itself for a tool it never saw.
 type shelf struct {
-	mu     sync.Mutex
+	// turn is held by who hears from the server, for as long as that takes: what
+	// was heard last is what holds.
+	turn sync.Mutex
+
+	mu     sync.Mutex // for a moment, of what follows
 	defs   map[string]annotary.Tool // by name, as last sent
 	order  []string
 	server *catalog.Server
@@ -49,6 +53,8 @@ func (j *Judge) shelf(server string) *shelf {
 // Nothing is made anew if nothing changed.
 func (j *Judge) learn(server string, tools []annotary.Tool) (*catalog.Server, error) {
 	s := j.shelf(server)
+	s.turn.Lock()
+	defer s.turn.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.learn(server, tools, j.Stances[server])
@@ -89,13 +95,13 @@ func (j *Judge) tool(ctx context.Context, server *upstream.Server, name string) 
 	if t := s.find(name); t != nil {
 		return t, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.turn.Lock()
+	defer s.turn.Unlock()
 	if t := s.find(name); t != nil {
 		return t, nil
 	}
-	if time.Since(s.asked) < askAgain {
-		return nil, s.failed
+	if lately, err := s.askedLately(); lately {
+		return nil, err
 	}
 	made, err := s.ask(ctx, server, j.Stances[server.Name])
 	if err != nil {
@@ -114,38 +120,49 @@ func (s *shelf) find(name string) *catalog.Tool {
 // tools returns all tools of a server that are known, and asks it if none is.
 func (j *Judge) tools(ctx context.Context, server *upstream.Server) ([]*catalog.Tool, error) {
 	s := j.shelf(server.Name)
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if known := s.told(); known != nil {
+		return known.Tools, nil
+	}
+	made, err := s.ask(ctx, server, j.Stances[server.Name])
+	if err != nil {
+		return nil, err
+	}
+	return made.Tools, nil
+}
+
+// askedLately reports whether the server was asked a moment ago, and why it did
+// not tell.
+func (s *shelf) askedLately() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.whole {
-		if _, err := s.ask(ctx, server, j.Stances[server.Name]); err != nil {
-			return nil, err
-		}
-	}
-	return s.server.Tools, nil
+	return time.Since(s.asked) < askAgain, s.failed
 }
 
 // ask has the server list all its tools, and remembers how that went. Who left
-// meanwhile has learnt nothing of the server.
-func (s *shelf) ask(ctx context.Context, server *upstream.Server, stance catalog.Stance) (*catalog.Server, error) {
-	made, err := s.list(ctx, server, stance)
+// meanwhile has learnt nothing of the server. It must be the caller's turn.
+func (s *shelf) ask(ctx context.Context, server *upstream.Server, stance catalog.Stance) (made *catalog.Server, err error) {
+	listing, err := upstream.List(ctx, server.Target, upstream.Options{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		server.Learn(&listing)
+		made, err = s.fill(server.Name, firsts(listing.Tools), stance)
+	}
 	if err == nil || ctx.Err() == nil {
 		s.asked, s.failed = time.Now(), err
 	}
 	return made, err
 }
 
-func (s *shelf) list(ctx context.Context, server *upstream.Server, stance catalog.Stance) (*catalog.Server, error) {
-	listing, err := upstream.List(ctx, server.Target, upstream.Options{})
-	if err != nil {
-		return nil, err
-	}
-	server.Learn(&listing)
+// fill takes in all tools of a server: what it no longer has is not there.
+func (s *shelf) fill(server string, tools []annotary.Tool, stance catalog.Stance) (*catalog.Server, error) {
 	s.whole = true
-	tools := firsts(listing.Tools)
-	if s.lacks(tools) { // what the server no longer has is not there
+	if s.lacks(tools) {
 		s.defs, s.order, s.server = map[string]annotary.Tool{}, nil, nil
 	}
-	return s.learn(server.Name, tools, stance)
+	return s.learn(server, tools, stance)
 }
 
 // firsts leaves out of a list what has the name of a tool before it: the first is

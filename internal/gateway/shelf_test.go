@@ -81,8 +81,8 @@ func TestShelf_twice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(sights) != 2 || sights[0].Tool.Title != "first" {
-			t.Errorf("%d tools are judged, %q among them", len(sights), sights[0].Tool.Title)
+		if len(sights) != 2 || sights[0].Title != "first" {
+			t.Errorf("%d tools are judged, %q among them", len(sights), sights[0].Title)
 		}
 	}
 }

@@ -107,8 +107,8 @@ func (j *Judge) AskAgain(ctx context.Context, servers map[string]*upstream.Serve
 			continue
 		}
 		all.Go(func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
+			s.turn.Lock()
+			defer s.turn.Unlock()
 			_, _ = s.ask(ctx, server, j.Stances[name]) // what it told before stands
 		})
 	}
