@@ -19,7 +19,7 @@ type shelf struct {
 	// was heard last is what holds.
 	turn sync.Mutex
 
-	mu     sync.Mutex // for a moment, of what follows
+	mu     sync.Mutex               // for a moment, of what follows
 	defs   map[string]annotary.Tool // by name, as last sent
 	order  []string
 	server *catalog.Server
@@ -79,10 +79,8 @@ func (s *shelf) learn(server string, tools []annotary.Tool, stance catalog.Stanc
 	for i, name := range s.order {
 		all[i] = s.defs[name]
 	}
+	// What cannot be judged as a whole is not called in part.
 	made, err := catalog.New(server, all, stance, time.Now())
-	if err != nil { // what cannot be judged as a whole is not called in part
-		s.whole = false
-	}
 	s.server = made
 	s.known.Store(made)
 	return made, err
