@@ -281,6 +281,11 @@ func TestReadBounds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { sample{sql: sql}.check(t) })
 	}
+	for n, want := range map[int]bool{63: true, 64: false, sqlread.MaxBytes / 2: false} {
+		if v := sqlread.Read("SELECT 1 "+strings.Repeat("+", n)+" 1", sqlread.Postgres); v.Read != want {
+			t.Errorf("%d signs: %+v", n, v)
+		}
+	}
 }
 
 func TestDialect(t *testing.T) {

@@ -395,20 +395,23 @@ func (l *lexer) operator() {
 
 // postgresOperator reads an operator as PostgreSQL does: the longest run of
 // operator characters before a comment, and a run without one of ~!@#%^&|`?
-// does not end in + or -.
+// does not end in + or -. Each sign of a run may turn out to be one operator, and
+// the rest of the run is looked at for each, so a long one is refused.
 func (l *lexer) postgresOperator() {
-	const chars, special = "+-*/<>=~!@#%^&|`?", "~!@#%^&|`?"
+	const chars, special, longest = "+-*/<>=~!@#%^&|`?", "~!@#%^&|`?", 63
 	n := 0
 	for l.i+n < len(l.src) && strings.IndexByte(chars, l.at(n)) >= 0 {
 		if rest := l.src[l.i+n:]; strings.HasPrefix(rest, "--") || strings.HasPrefix(rest, "/*") {
 			break
 		}
-		n++
+		if n++; n > longest {
+			l.fail("it has a run of more than %d operator signs", longest)
+			return
+		}
 	}
 	o := l.src[l.i : l.i+n]
-	for n > 1 && (o[n-1] == '+' || o[n-1] == '-') && !strings.ContainsAny(o, special) {
+	for plain := !strings.ContainsAny(o, special); plain && n > 1 && (o[n-1] == '+' || o[n-1] == '-'); o = o[:n] {
 		n--
-		o = o[:n]
 	}
 	if !operators[Postgres][o] {
 		l.fail("it has the sign %q, which is no built-in operator", l.src[l.i:l.i+max(n, 1)])
