@@ -251,15 +251,7 @@ func TestCluster_notLater(t *testing.T) {
 	at := func(o *server.Options) { o.StoreDir, o.Port = dir, port }
 	s := lone(t, at)
 	e := open(t, jetstream.Options{URL: s.ClientURL(), Replicas: 1, Deadline: time.Second})
-	l, err := e.Log(t.Context(), "tenant", "epoch", jetstream.LogOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	b, _, err := e.Bucket(t.Context(), "b", jetstream.BucketOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, b := logAndBucket(t, e, jetstream.LogOptions{})
 	if err := l.Append(t.Context(), []byte("before")); err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +278,7 @@ func TestCluster_notLater(t *testing.T) {
 	}
 	until(t, "the log is not found again", func() bool { return l.Append(t.Context(), []byte("after")) == nil })
 	var got []string
-	err = l.Read(t.Context(), 1, func(_ uint64, lines [][]byte) error {
+	err := l.Read(t.Context(), 1, func(_ uint64, lines [][]byte) error {
 		got = append(got, string(bytes.Join(lines, []byte(","))))
 		return nil
 	})
@@ -303,15 +295,7 @@ func TestCluster_refusesAtOnce(t *testing.T) {
 	at := func(o *server.Options) { o.StoreDir, o.Port = dir, port }
 	s := lone(t, at)
 	e := open(t, jetstream.Options{URL: s.ClientURL(), Replicas: 1, Deadline: 2 * time.Second, Silence: time.Hour})
-	l, err := e.Log(t.Context(), "tenant", "epoch", jetstream.LogOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	b, _, err := e.Bucket(t.Context(), "b", jetstream.BucketOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, b := logAndBucket(t, e, jetstream.LogOptions{})
 	s.Shutdown()
 	s.WaitForShutdown()
 	start := time.Now()
@@ -334,7 +318,7 @@ func TestCluster_refusesAtOnce(t *testing.T) {
 	if _, err := b.Swap(t.Context(), "k", nil, 0); err != nil {
 		t.Error(err)
 	}
-	err = l.Read(t.Context(), 1, func(_ uint64, lines [][]byte) error {
+	err := l.Read(t.Context(), 1, func(_ uint64, lines [][]byte) error {
 		if len(lines) != 1 || string(lines[0]) != "kept" { // what asks leaves nothing
 			t.Errorf("the log has %q", lines)
 		}

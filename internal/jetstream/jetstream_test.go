@@ -323,20 +323,27 @@ func TestFullLogRefuses(t *testing.T) {
 	}
 }
 
+// logAndBucket opens the log of a tenant and a bucket.
+func logAndBucket(t *testing.T, e *jetstream.Engine, o jetstream.LogOptions) (*jetstream.Log, *jetstream.Bucket) {
+	t.Helper()
+	l, err := e.Log(t.Context(), "tenant", "epoch", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	b, _, err := e.Bucket(t.Context(), "b", jetstream.BucketOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, b
+}
+
 // TestUnwritten: a store that takes no writes still answers; what it did not take
 // is known until it takes the like again, and told once.
 func TestUnwritten(t *testing.T) {
 	var diary bytes.Buffer
 	e := open(t, jetstream.Options{Dir: t.TempDir(), Silence: time.Hour, Diary: slog.New(slog.NewTextHandler(&diary, nil))})
-	l, err := e.Log(t.Context(), "small", "epoch", jetstream.LogOptions{MaxBytes: 4096})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	b, _, err := e.Bucket(t.Context(), "b", jetstream.BucketOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, b := logAndBucket(t, e, jetstream.LogOptions{MaxBytes: 4096})
 	line := []byte(strings.Repeat("x", 1000))
 	for range 10 {
 		_ = l.Append(t.Context(), line) // the last are refused
