@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/annotary/annotary/audit"
-
 	"github.com/annotary/annotary/internal/rpc"
 )
 
