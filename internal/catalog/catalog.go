@@ -114,13 +114,11 @@ type Tool struct {
 // New makes the server's tools out of a listing. Of definitions of one name the
 // first counts; the linter tells of the others.
 func New(name string, tools []annotary.Tool, s Stance, now time.Time) (*Server, error) {
+	tools = Firsts(tools)
 	srv := &Server{Name: name, byName: make(map[string]*Tool, len(tools))}
 	derived := derive.Tools(tools)
 	for i := range tools {
 		tools[i].Server = name
-		if _, ok := srv.byName[tools[i].Name]; ok {
-			continue
-		}
 		t, err := newTool(&tools[i], derived[i], &s, now)
 		if err != nil {
 			return nil, fmt.Errorf("%s/%s: %w", name, tools[i].Name, err)
@@ -129,6 +127,17 @@ func New(name string, tools []annotary.Tool, s Stance, now time.Time) (*Server, 
 		srv.byName[t.Name] = t
 	}
 	return srv, nil
+}
+
+// Firsts leaves out of a listing, in place, what has the name of a tool before it:
+// what the operator accepts, what is judged and what is shown are then the same.
+func Firsts(tools []annotary.Tool) []annotary.Tool {
+	seen := make(map[string]bool, len(tools))
+	return slices.DeleteFunc(tools, func(t annotary.Tool) bool {
+		again := seen[t.Name]
+		seen[t.Name] = true
+		return again
+	})
 }
 
 // Tool returns the tool of that name, nil if there is none.

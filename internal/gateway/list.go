@@ -66,7 +66,7 @@ func (j *Judge) showList(call *Call, answer []byte) ([]byte, error) {
 			defs = append(defs, t)
 		}
 	}
-	defs = firsts(defs)
+	defs = catalog.Firsts(defs)
 	known, err := j.learn(call.Server, defs)
 	if err != nil {
 		return nil, err

@@ -146,7 +146,7 @@ func (s *shelf) ask(ctx context.Context, server *upstream.Server, stance catalog
 	defer s.mu.Unlock()
 	if err == nil {
 		server.Learn(&listing)
-		made, err = s.fill(server.Name, firsts(listing.Tools), stance)
+		made, err = s.fill(server.Name, catalog.Firsts(listing.Tools), stance)
 	}
 	if err == nil || ctx.Err() == nil {
 		s.asked, s.failed = time.Now(), err
@@ -161,17 +161,6 @@ func (s *shelf) fill(server string, tools []annotary.Tool, stance catalog.Stance
 		s.defs, s.order, s.server = map[string]annotary.Tool{}, nil, nil
 	}
 	return s.learn(server, tools, stance)
-}
-
-// firsts leaves out of a list what has the name of a tool before it: the first is
-// what the operator accepts, so it is what is judged and shown.
-func firsts(tools []annotary.Tool) []annotary.Tool {
-	seen := make(map[string]bool, len(tools))
-	return slices.DeleteFunc(tools, func(t annotary.Tool) bool {
-		again := seen[t.Name]
-		seen[t.Name] = true
-		return again
-	})
 }
 
 // lacks reports whether the list lacks a tool that is on the shelf.
